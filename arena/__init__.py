@@ -73,24 +73,17 @@ from arena.referees.transcript import Transcript
 from arena.sample import BLANK, Sample, Training
 from arena.settings import count_setting, setting
 
-# Players, and what they promise.
 __all__ = ["Adversary", "Bound", "Claim", "GameAdversary", "GameLearner", "Learner", "Moves", "Neighbours"]
 __all__ += ["PrivacyUnit", "Relation", "count_setting", "setting"]
-# Data and moves.
 __all__ += ["BLANK", "Advance", "Commit", "Example", "GradientCanary", "Move", "Queries", "Query", "Ready"]
 __all__ += ["Sample", "Train", "TrainWithCanaries", "Training", "Unlabelled"]
-# Replies.
 __all__ += ["NO_LABEL", "UNSTABLE", "Answer", "Answers", "Hypothesis", "Models", "Received", "Released"]
 __all__ += ["Reply", "Shown", "Stream", "Trained"]
-# Protocols, and games.
 __all__ += ["REFEREES", "Adaptive", "Figure1", "Oblivious", "OneRun", "Played", "Realizable", "Referee"]
 __all__ += ["Release", "SpecialRound", "TrainingRun", "Transcript", "Voting", "play"]
-# Output distributions.
 __all__ += ["AnswerLaw", "Branches", "Density", "Finite", "Independent", "Mixture", "OnlineLaw"]
 __all__ += ["Transformed", "ValueLaw", "project"]
-# Mistakes and regret.
 __all__ += ["ERROR", "MISTAKES", "REGRET", "MistakeCounts", "Scorebook"]
-# Errors.
 __all__ += ["ArenaError", "BudgetExceeded", "CannotBeSent", "InternalError", "InvalidArgument"]
 __all__ += ["LearnerFails", "NotConforming", "NothingTested", "PlayerError", "PlaysAlone"]
 __all__ += ["ProtocolViolation", "UnknownRelease", "Unsupported"]

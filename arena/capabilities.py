@@ -1,8 +1,5 @@
-"""What general code may ask of a player beyond its base class, as protocols that `isinstance` can check.
-
-A player has a capability if it has the members of the protocol; there is no base class to inherit from. Axis
-0 of every array is the game. `arena.testing.check_learner` checks the capabilities that a learner has.
-"""
+"""What general code may ask of a player beyond its base class, as protocols that `isinstance` can check: a
+player has a capability if it has the members. Axis 0 of every array is the game."""
 
 from __future__ import annotations
 
@@ -29,10 +26,8 @@ class HasVotes(Protocol):
 
 @runtime_checkable
 class ExposesHypotheses(Protocol):
-    """A running predictor that exposes the hypotheses behind its last answers, for experiments only.
-
-    It labels a point 1 if the teachers' mean vote there is at least a number, one for every answer.
-    """
+    """A running predictor that exposes the hypotheses behind its last answers, for experiments only. It
+    labels a point 1 if the teachers' mean vote there is at least a number, one for every answer."""
 
     round: RoundSizes  # the round of the last answers
     cuts: np.ndarray  # the least mean votes of label 1: (n,) after `predict`, (n, j) after `predict_many`
@@ -70,16 +65,12 @@ class TakesInstructions(Protocol):
 
 @runtime_checkable
 class UsesPackages(Protocol):
-    """A player, or a setting of one, whose figures depend on packages of others besides numpy and scipy."""
-
-    packages: tuple[str, ...]  # the top-level modules of these packages, such as sklearn
+    packages: tuple[str, ...]  # top-level modules besides numpy and scipy on which its figures depend
 
 
 @runtime_checkable
 class ReceivesPart(Protocol):
-    """A learner that reads only a part of its sample, the one that its setting `receives` names."""
-
-    receives: str  # the part that it reads
+    receives: str  # the part of its sample that it reads, a setting
 
     def read_parts(self, sample: Sample) -> dict[str, Any]:
         """What each value of the setting would let it read of the sample."""
@@ -96,8 +87,6 @@ class HasUserColumn(Protocol):
 
 @runtime_checkable
 class HasConcepts(Protocol):
-    """A player with a concept class, its setting `concepts`."""
-
     concepts: ConceptClass | None  # the class; None if it follows from the opponent
 
 
@@ -140,36 +129,26 @@ class HasPracticalConstants(Protocol):
 
 @runtime_checkable
 class LimitsHalts(Protocol):
-    """A predictor that halts after so many costly answers."""
-
     halts: int  # c, the costly answers before it halts, in a round if it answers in rounds
 
 
 @runtime_checkable
 class RemembersAnswers(Protocol):
-    """A predictor that answers a point that is asked again as before, so that asking again shows nothing."""
-
-    remembers_answers: bool  # whether it does
+    remembers_answers: bool  # whether asking a point again shows nothing
 
 
 @runtime_checkable
 class LimitsQueries(Protocol):
-    """A learner that answers so many queries."""
-
     queries: int | None  # ℓ, the answers before it halts; None if that follows from the data
 
 
 @runtime_checkable
 class HasTeachers(Protocol):
-    """A learner that answers by the votes of teachers."""
-
     teachers: int  # K, the teachers
 
 
 @runtime_checkable
 class HasCriticalMargin(Protocol):
-    """A voting learner that compares the margin of votes with a threshold."""
-
     critical_margin: float  # the votes below a tie at which one more vote changes its answer most
 
 
@@ -190,8 +169,6 @@ class TrainsByNoisySteps(Protocol):
 
 @runtime_checkable
 class Explains(Protocol):
-    """A learner that can describe what follows from its settings."""
-
     def explain(self) -> dict[str, str]:
         """By topic, one line of text each."""
 
@@ -206,8 +183,6 @@ class ComparesCosts(Protocol):
 
 @runtime_checkable
 class DeclaresOnlineLaw(Protocol):
-    """An online learner that declares the distribution of the hypotheses that it shows."""
-
     def online_law(self) -> OnlineLaw[Any]:
         """The distribution. Raises: Unsupported if it is not known with these settings."""
 
@@ -216,11 +191,8 @@ class DeclaresOnlineLaw(Protocol):
 
 
 class Population(Protocol):
-    """The distribution of examples in each of n games.
-
-    If it is a finite list of examples, it also has `points` (k, ...), `labels` (n, k) or (1, k), and
-    `chances` (k,).
-    """
+    """The distribution of examples in each of n games. A finite list of examples also has `points` (k, ...),
+    `labels` (n, k) or (1, k), and `chances` (k,)."""
 
     def draw(self, rng: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarray]:
         """Draw examples: points (n, size, ...) and their labels (n, size)."""

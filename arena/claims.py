@@ -27,9 +27,8 @@ class Neighbours(StrEnum):
     """How neighbouring training sets differ.
 
     REPLACE_ONE, REPLACE_GROUP: they have equal length and differ in one place, or in at most k places.
-    ADD_OR_REMOVE_ONE: one of them is the other without one of its examples.
-    ZERO_OUT_ONE: they have equal length and differ in one place, where one of them has a blank example.
-    ADD_OR_REMOVE_USER: one of them is the other without all examples, at most k, of one user.
+    ADD_OR_REMOVE_ONE: one is the other without one example. ZERO_OUT_ONE: they differ in one place, where one
+    has a blank example. ADD_OR_REMOVE_USER: one is the other without all examples, at most k, of one user.
     """
 
     REPLACE_ONE = "replace one"
@@ -49,8 +48,7 @@ _FORMS = {  # of the relations with a size; written by `str`, read by `read_rela
 
 @attrs.frozen
 class Relation:
-    """A neighbouring relation. kind: how neighbours differ. size: k of the kinds that have one, otherwise 1.
-    Raises: InvalidArgument if these are not valid, or a size is given for a kind without one."""
+    """A neighbouring relation. size: k of the kinds that have one, otherwise 1. Raises: InvalidArgument."""
 
     kind: Neighbours
     size: int = 1
@@ -71,7 +69,6 @@ class Relation:
 
     @property
     def adds_or_removes(self) -> bool:
-        """Whether neighbours may have different numbers of examples."""
         return self.kind in (Neighbours.ADD_OR_REMOVE_ONE, Neighbours.ADD_OR_REMOVE_USER)
 
     @property
@@ -90,10 +87,8 @@ class Relation:
         }[self.kind]
 
     def count_changes(self, first: Sample, second: Sample, users_of: UserFunction) -> int:
-        """How many examples must be changed, in the way of this relation, to make one sample of the other.
-
-        0: the samples are equal. 1 to `size`: they are neighbours. `INCOMPARABLE`: no number of such changes
-        leads from one to the other.
+        """How many examples must be changed, in the way of this relation, to make one sample of the other. 0:
+        they are equal. 1 to `size`: they are neighbours. `INCOMPARABLE`: no number of such changes suffices.
 
         users_of: whose each of some points is, (k, ...) to (k,); only called if a user is added or removed.
         """
@@ -114,20 +109,18 @@ class Relation:
     ) -> tuple[Sample, Sample]:
         """The sample with its last example of a run changed: neighbours, for world 0 and for world 1.
 
-        Where neighbours replace examples, that is `first` in world 0 and `second` in world 1, and so are the
-        others of a group, which belong to the same run. Otherwise it is missing or blank in world 0, and
-        `second` in world 1, with all the examples that its user may have.
-        Raises: InvalidArgument if a user is added or removed and the sample has no other.
+        Where neighbours replace examples, it is `first` in world 0 and `second` in world 1, and so are the
+        others of a group, of the same run. Otherwise it is missing or blank in world 0, and `second` in world
+        1, with all that its user may have. Raises: InvalidArgument if a user is added or removed and the
+        sample has no other.
         """
         changed = sample.replace_one(run, *second)
         if self.kind is Neighbours.ZERO_OUT_ONE:
             return sample.blank_one(run), changed
+        if self.kind is Neighbours.ADD_OR_REMOVE_ONE and sample.size == 1:
+            return sample, sample.add_one(run, *second)
         if self.kind is Neighbours.ADD_OR_REMOVE_ONE:
-            return (
-                (sample, sample.add_one(run, *second))
-                if sample.size == 1
-                else (sample.remove_one(run), changed)
-            )
+            return sample.remove_one(run), changed
         if self.kind is Neighbours.ADD_OR_REMOVE_USER:
             point = own_points(second[0])[None]
             others = find_users(users_of, changed.points) != find_users(users_of, point)
@@ -152,8 +145,7 @@ class Relation:
 
     def count_steps(self, base: Relation) -> int:
         """The most steps between neighbours of this relation, each between neighbours of `base`:
-        docs/proofs/neighbours.md.
-        Raises: Unsupported if there are neighbours that no number of such steps connects."""
+        docs/proofs/neighbours.md. Raises: Unsupported if some are not connected."""
         if self == base:
             return 1
         if self.kind in REPLACING:
@@ -174,8 +166,7 @@ class Relation:
 
 
 def read_relation(given: object) -> Relation:
-    """A relation, from itself, a kind, or a text such as "add or remove one" or "replace-a-group-of-3".
-    Raises: InvalidArgument for anything else."""
+    """A relation, from itself, a kind, or a text such as "replace-a-group-of-3". Raises: InvalidArgument."""
     if isinstance(given, Relation):
         return given
     if isinstance(given, Neighbours):
@@ -191,8 +182,7 @@ def read_relation(given: object) -> Relation:
 
 
 def find_users(users_of: UserFunction, points: np.ndarray) -> np.ndarray:
-    """(k,): whose each of the points (k, ...) is.
-    Raises: InvalidArgument unless there is one number or text for each point, and no NaN."""
+    """(k,): whose each of the points (k, ...) is. Raises: InvalidArgument unless one number or text each."""
     users = np.asarray(users_of(points))
     if users.shape != (len(points),) or users.dtype.kind not in "biufUS":
         raise InvalidArgument(
@@ -210,7 +200,7 @@ def find_users(users_of: UserFunction, points: np.ndarray) -> np.ndarray:
 
 
 def neighbours_setting(default: Neighbours) -> Any:
-    """A learner's setting of the relation of its claim, as a text; `choose_claim` makes the claim."""
+    """A learner's setting of the relation of its claim; `choose_claim` makes the claim."""
     return setting(
         str(default),
         help="the neighbouring relation of the claim: " + _list_relations(),
@@ -237,7 +227,6 @@ def _count_inserted(shorter: Sample, longer: Sample) -> int:
 
 
 def _count_of_user(shorter: Sample, longer: Sample, users_of: UserFunction) -> int:
-    """The number of examples of the one user of `longer` without whom it is `shorter`."""
     if shorter == longer:
         return 0
     owners, others = find_users(users_of, longer.points), find_users(users_of, shorter.points)
@@ -260,7 +249,6 @@ class PrivacyUnit(StrEnum):
 
 
 def _read_units(units: Iterable[PrivacyUnit]) -> tuple[PrivacyUnit, ...]:
-    """Members of the enumeration, which ledgers hold as texts."""
     given = tuple(units)
     try:
         return tuple(map(PrivacyUnit, given))
@@ -275,10 +263,8 @@ def _read_units(units: Iterable[PrivacyUnit]) -> tuple[PrivacyUnit, ...]:
 class Claim:
     """(ε, δ)-indistinguishability of the adversary's views in the two worlds.
 
-    epsilon: in nats; infinity where nothing is promised. delta: a probability.
-    protects: what may differ between the worlds.
-    neighbours: the relation of training sets, as a `Relation`, a `Neighbours` or a text. Neighbouring queries
-        and streams always differ in one place.
+    epsilon: in nats; infinity where nothing is promised. protects: what may differ between the worlds.
+    neighbours: the relation of training sets; neighbouring queries and streams always differ in one place.
     curve: if the claim says δ for every ε, which implies (ε, δ).
     """
 
@@ -303,20 +289,16 @@ class Claim:
 
     @property
     def empty(self) -> bool:
-        """True if the claim promises nothing."""
         return math.isinf(self.epsilon) or self.delta >= 1
 
     def convert(self, neighbours: Relation | Neighbours | str, delta: float | None = None) -> Claim:
         """What this claim implies for another neighbouring relation, by group privacy:
         docs/proofs/neighbours.md.
 
-        If N steps between neighbours of this claim's relation lead to any neighbour of the other one, a claim
-        with a privacy curve implies the curve of N steps, and so an ε at every δ. A claim without one implies
-        (Nε, δ·(1 + e^ε + … + e^((N-1)ε))).
-
-        delta: the δ of the new claim; by default that of this claim, or what N steps make of it without a
-        curve.
-        Raises: Unsupported if it implies nothing, or nothing at delta.
+        If N steps between neighbours of this claim lead to any of the other, a privacy curve implies that of
+        N steps; a claim without one implies (Nε, δ·(1 + e^ε + … + e^((N-1)ε))). delta: of the new claim; by
+        default that of this claim, or what N steps make of it without a curve. Raises: Unsupported if it
+        implies nothing, or nothing at delta.
         """
         relation = read_relation(neighbours)
         steps = relation.count_steps(self.neighbours)
@@ -355,12 +337,9 @@ class Claim:
 def choose_claim(
     claims: Sequence[Claim], neighbours: Relation | Neighbours | str, delta: float | None = None
 ) -> Claim:
-    """The claim for a neighbouring relation, of several that hold: its own, or else the best one implied.
-
-    What other claims imply is compared at delta, by the least ε. Without delta it is compared at the largest
-    δ of the claims, and what has a larger δ comes last.
-    Raises: Unsupported if none implies anything, or nothing at delta.
-    """
+    """The claim for a neighbouring relation, of several that hold: its own, or else the best one implied, by
+    the least ε at delta; without delta at the largest δ of the claims, and what has a larger δ comes last.
+    Raises: Unsupported if none implies anything, or nothing at delta."""
     relation = read_relation(neighbours)
     own = [claim for claim in claims if claim.neighbours == relation]
     most = max(claim.delta for claim in claims) if delta is None else delta
@@ -380,11 +359,9 @@ class Bound:
     """An upper bound on a learner's mistakes, regret or error in a game of a given number of rounds.
 
     of: `MISTAKES` in realizable games, `REGRET` in any game, or `ERROR`, the error rate of every hypothesis
-        of a predictor whose sample and queries are drawn from one distribution.
+    of a predictor whose sample and queries are drawn from one distribution. oblivious: whether it is proved
+    for oblivious adversaries only. promised: False if the theorem assumes other constants than those in use.
     beta: the probability with which a game may exceed it; 0: no game does; None: it bounds the expectation.
-    oblivious: whether it is proved for oblivious adversaries only.
-    promised: False if the theorem assumes other constants than those in use, so that exceeding it breaks no
-    promise.
     """
 
     at_most: float

@@ -24,15 +24,13 @@ from arena.settings import at_least, check_value
 class Played:
     """The outcome of a batch of n games.
 
-    worlds: (n,) bool, the world of each game. score: (n,) float64, the adversary's, or None.
-    flag: (n,) bool, whether the worlds differed. challenges: in what they differed.
-    halted: (n,) bool, mistakes: (n,) int, or None if the protocol has none. rounds: the number of rounds
-    played.
-    mistake_counts: what the scorebook holds, or None without one.
-    failed: (n,) bool, the games that ended because the learner raised, or None without `faults`.
-    failure: what it raised in the first of these games, or None.
+    worlds: (n,) bool. score: (n,) float64, the adversary's, or None. flag: (n,) bool, whether the worlds
+    differed; challenges: in what. halted: (n,) bool, mistakes: (n,) int, or None if the protocol has none.
+    rounds: how many were played. mistake_counts: what the scorebook holds, or None without one.
+    failed: (n,) bool, the games that ended because the learner raised, or None without `faults`. failure:
+    what it raised in the first of these, or None.
     replies: what the adversary saw, in order. transcript, single_games (where they were played one by one):
-        these, and the replies, are empty unless recorded.
+    these, and the replies, are empty unless recorded.
     """
 
     worlds: np.ndarray
@@ -72,17 +70,16 @@ def play(
     """Play `games` games in lockstep.
 
     Games 2j and 2j + 1 are a pair, one in each world; a random bit of the referee decides which. An adversary
-    in game style plays one game after the other, each as a batch of its own. Under OneRun, every game has a
-    fair coin.
+    in game style plays one game after the other. Under OneRun, every game has a fair coin.
 
     worlds: (games,) bool, to choose the worlds instead.
-    faults: the adversary sees that the learner fails. Every game is played alone. If the learner raises, even
-        a refusal such as BudgetExceeded, the game ends with the score infinity.
+    faults: the adversary sees that the learner fails. Every game is played alone; if the learner raises, even
+    a refusal such as BudgetExceeded, it ends with the score infinity.
     record: keep the view and the transcript. scorebook: what to count in online games.
     coins: the number of the learner's stream of random numbers; the adversary's is that of the seed.
     watch: called with the number of rounds that are over, before every move.
-    Raises: ProtocolViolation if a player breaks the protocol, PlayerError if it raises, InvalidArgument if it
-    does not play the protocol or the arguments are invalid, Unsupported if single games cannot be played.
+    Raises: ProtocolViolation, PlayerError if a player raises, InvalidArgument, Unsupported if single games
+    cannot be played.
     """
     check_protocol(learner, adversary, referee)
     plays_single = faults or isinstance(adversary, GameAdversary)
@@ -204,7 +201,6 @@ def _run(
     replies: list[Reply] | None,
     watch: Callable[[int], object] | None,
 ) -> object:
-    """Pass moves and replies back and forth until the adversary returns; its return value."""
     moves = adversary.play(games, rng)
     if not isinstance(moves, Generator):
         raise ProtocolViolation(

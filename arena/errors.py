@@ -22,9 +22,8 @@ _SHIPPED = [
 ]
 _INSTALLED = [sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")]
 _NOT_THE_USERS = (*_SHIPPED, *_INSTALLED, "<")
-_PACKAGES = re.compile(
-    r"[\\/](site|dist)-packages[\\/]"
-)  # also of one user, or of Python beneath an environment
+# Also of one user, or of Python beneath an environment.
+_PACKAGES = re.compile(r"[\\/](site|dist)-packages[\\/]")
 
 
 class ArenaError(Exception):
@@ -59,11 +58,8 @@ class BudgetExceeded(ArenaError):
 
 
 class ProtocolViolation(ArenaError):
-    """A player broke the protocol.
-
-    rule: what the protocol says. player: kind and name. round: 0 is the training phase. games: the indices of
-    the games in which it happened, or None. expected, got: values. remedy: what to do about it.
-    """
+    """A player broke the protocol: the rule, the player's kind and name, the round (0: training), and the
+    games in which it happened, if known."""
 
     def __init__(
         self,
@@ -102,7 +98,6 @@ class PlayerError(ArenaError):
 
     @classmethod
     def of(cls, error: BaseException, *, player: str, name: str, round: int) -> PlayerError:
-        """The error to raise from `error`, an exception of the player's code."""
         return cls(player, name, round, describe_error(error), locate_error(error))
 
     def __init__(self, player: str, name: str, round: int, error: str, place: str = "") -> None:
@@ -152,7 +147,6 @@ def suggest_extra(extra: str, alternative: str = "") -> str:
 
 
 def count_things(number: int, noun: str) -> str:
-    """A number of things as text: "1 example", "1,000 examples"."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
@@ -174,7 +168,6 @@ def is_users_file(path: str) -> bool:
 
 
 def format_place(path: str, line: int) -> str:
-    """A line of a file as text; the path is relative if the file is in the current folder."""
     try:
         here = os.path.join(os.getcwd(), "")
     except OSError:  # the folder was deleted

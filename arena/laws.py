@@ -1,8 +1,7 @@
 """Output distributions of learners, for exact audits and likelihood ratios. No game shows one.
 
-Under `Release` it is the distribution of the released value (`ValueLaw`), or of the concept if a hypothesis
-is released. Under `Figure1` and `Voting` it is that of the answers, given as a hidden Markov chain
-(`AnswerLaw`). An online learner that shows one of finitely many hypotheses has an `OnlineLaw`.
+Under `Release` a learner may have a `ValueLaw`, of the released value or concept; under `Figure1` and
+`Voting` an `AnswerLaw`; online, if it shows one of finitely many hypotheses, an `OnlineLaw`.
 """
 
 from __future__ import annotations
@@ -28,10 +27,8 @@ _TOLERANCE = 1e-9  # by how much the sum of probabilities may differ from 1
 
 
 class AnswerLaw(ABC):
-    """The distribution of a trained predictor's answers, as a hidden Markov chain of m states.
-
-    The state determines the probability of each of k outcomes of a query, and the distribution of the next
-    state. A continuous hidden state is represented by the nodes and weights of a quadrature.
+    """The distribution of a trained predictor's answers, as a hidden Markov chain of m states, from each of
+    which the k outcomes of a query have probabilities. A continuous state is represented by a quadrature.
 
     outcomes: the label of each outcome, and whether the learner halts with it. last: the number of the answer
     with which every game halts, whatever the queries; None: there is none.
@@ -47,21 +44,15 @@ class AnswerLaw(ABC):
     @abstractmethod
     def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
         """(k, n, m): the measures over the next states after the queries x (n, ...), for measures (n, m) now.
-
-        Entry [o, g] is the part of measure g with outcome o; all parts have its mass. A halted game is not
-        asked again.
-        """
+        Entry [o, g] is the part of measure g with outcome o. A halted game is not asked again."""
 
 
 class OnlineLaw(ABC, Generic[S]):
-    """The distribution of what an online learner shows, as a hidden Markov chain whose states are listed.
+    """The distribution of what an online learner shows, as a hidden Markov chain whose states are hashable
+    values; a normal form keeps their number small.
 
-    A state is a hashable value that, with the examples to come, determines the distribution of everything
-    that is shown later. A normal form of the state keeps their number small.
-
-    hypotheses: the k that can be shown, distinct, as if each were that of one game.
-    points: (p, ...), such that every other point of the domain is treated like one of these.
-    rounds: the most rounds of a game; None: there is no limit.
+    hypotheses: the k that can be shown, distinct, as if each were that of one game. points: (p, ...), such
+    that every other point of the domain is treated like one of these. rounds: the most of a game, or None.
     """
 
     hypotheses: Hypothesis
@@ -82,7 +73,7 @@ class OnlineLaw(ABC, Generic[S]):
 
 
 class ValueLaw(ABC):
-    """The distribution of one released value. The kinds below suffice for exact audits. A subclass of your
+    """The distribution of one released value. The kinds below suffice for exact audits; a subclass of your
     own, with `log_density` alone, suffices for likelihood ratios."""
 
     @abstractmethod
@@ -128,8 +119,8 @@ class Finite(ValueLaw):
         return np.where(possible, _log(self.probabilities)[index], -np.inf)
 
     def place(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(n,): the index of each of values (n, ...) in `self.values`, by hashes of 64 bits, and
-        whether it is one of them."""
+        """(n,): the index of each of values (n, ...) in `self.values`, by hashes of 64 bits, and whether it
+        is one of them."""
         values = np.asarray(values)
         if max(self.values.ndim, values.ndim) == 2 and values.shape[1:] != self.values.shape[1:]:
             return self._place_rows(values)
@@ -165,10 +156,8 @@ class Finite(ValueLaw):
 class Density(ValueLaw):
     """A number with a density; as a part of `Branches`, the density times the probability of the branch.
 
-    log: x (n,) -> the log of the density, -inf where it is 0.
-    kinks: where the density or one of its derivatives jumps. Between them it is smooth.
-    low, high: less than 1e-15 of the mass lies beyond either of them.
-    scale: the length over which the density changes by a factor; it sets how finely quadratures are cut.
+    log: x (n,) -> the log of the density. kinks: where it or a derivative jumps. low, high: less than 1e-15
+    of the mass lies beyond either. scale: the length over which it changes by a factor, for quadratures.
     """
 
     log: Callable[[np.ndarray], np.ndarray]
@@ -189,19 +178,16 @@ class Independent(ValueLaw):
 
     def log_density(self, values: np.ndarray) -> np.ndarray:
         columns = np.asarray(values).reshape(len(values), len(self.parts)).T
-        total: np.ndarray = sum(
-            (part.log_density(column) for part, column in zip(self.parts, columns, strict=True)),
-            start=np.zeros(len(values)),
-        )
-        return total
+        logs = (part.log_density(column) for part, column in zip(self.parts, columns, strict=True))
+        return np.asarray(sum(logs, start=np.zeros(len(values))))
 
 
 @attrs.frozen(eq=False, kw_only=True)
 class Branches(ValueLaw):
     """A choice among finitely many branches, some of which also have a number. The value shows both.
 
-    parts: for each branch its probability or, if it has a number, its density.
-    read: values (n, ...) -> the branches (n,) and the numbers (n,); any number if the branch has none.
+    parts: for each branch its probability or, if it has a number, its density. read: values (n, ...) -> the
+    branches (n,) and the numbers (n,); any number if the branch has none.
     """
 
     parts: tuple[float | Density, ...]
@@ -221,9 +207,8 @@ class Branches(ValueLaw):
 
 @attrs.frozen(eq=False)
 class Transformed(ValueLaw):
-    """The distribution of f(u) for an invertible function f, which is the same whatever the data.
-
-    law: the distribution of u. inverse: values f(u) (n, ...) -> u (n, ...). Likelihood ratios are those of u.
+    """The distribution of f(u) for an invertible function f, which is the same whatever the data: the law of
+    u, and the inverse, values f(u) (n, ...) -> u (n, ...).
 
     >>> steps = Independent((Finite([0, 1], [0.5, 0.5]), Finite([0, 1], [0.25, 0.75])))
     >>> sums = Transformed(steps, inverse=lambda values: np.diff(values, axis=1, prepend=0))
@@ -250,9 +235,8 @@ def check_same_function(one: Transformed, other: Transformed) -> None:
 
 @attrs.frozen(eq=False)
 class Mixture(ValueLaw):
-    """A choice among distributions, by weights (k,) of sum 1, that the value does not show.
-
-    A number that a `Finite` of the mixture can yield is one that its densities yield with probability 0.
+    """A choice among distributions, by weights (k,) of sum 1, that the value does not show. A number that a
+    `Finite` of the mixture can yield is one that its densities yield with probability 0.
 
     >>> law = Mixture([0.5, 0.5], (Finite([0], [1]), Finite([0, 1], [0.5, 0.5])))
     >>> np.exp(law.log_density(np.array([0, 1]))).tolist()
@@ -281,8 +265,7 @@ def project(law: ValueLaw, onto: Callable[[np.ndarray], np.ndarray] | Sequence[i
     """The distribution of a part of a value, if only that is shown.
 
     onto: of a `Finite`, values (n, ...) -> what is shown (n, ...); of an `Independent`, the indices of the
-        coordinates that are shown; of a `Mixture`, whatever its distributions take.
-    Raises: InvalidArgument for other distributions.
+    coordinates that are shown. Raises: InvalidArgument for other distributions than mixtures of these.
 
     >>> project(Finite([0, 1, 2], [0.25, 0.25, 0.5]), lambda value: value % 2).probabilities.tolist()
     [0.75, 0.25]
@@ -302,8 +285,7 @@ def project(law: ValueLaw, onto: Callable[[np.ndarray], np.ndarray] | Sequence[i
 
 def simplify_laws(*laws: ValueLaw) -> tuple[ValueLaw, ...]:
     """The distributions of one learner on several samples, with mixtures of `Finite` as one `Finite`, of
-    `Density` as one `Density`, and of both as `Branches`, with a branch for each number that has a
-    probability in any of them."""
+    `Density` as one `Density`, and of both as `Branches`."""
     parts = [_list_parts(law) for law in laws]
     kinds = [isinstance(part, Finite) for of_law in parts for _, part in of_law]
     known = all(isinstance(part, Finite | Density) for of_law in parts for _, part in of_law)
@@ -326,7 +308,6 @@ def simplify_laws(*laws: ValueLaw) -> tuple[ValueLaw, ...]:
 
 
 def _list_parts(law: ValueLaw) -> list[tuple[float, ValueLaw]]:
-    """The distributions of a mixture, and of mixtures in it, with their weights."""
     if not isinstance(law, Mixture):
         return [(1.0, law)]
     return [
@@ -345,7 +326,6 @@ def _list_masses(parts: Sequence[tuple[float, ValueLaw]]) -> tuple[np.ndarray, n
 
 
 def _sum_by_value(values: np.ndarray, masses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct ones of values (k, ...), and the sums of their masses (k,)."""
     found, place = np.unique(values, axis=0, return_inverse=True)
     return found, np.bincount(place.reshape(-1), weights=masses)
 
@@ -375,7 +355,6 @@ def _read_number(atoms: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def _add_logs(logs: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """(n,): log Σ_i w_i exp(l_i), for logs (k, n) and weights (k,)."""
     logs = logs + _log(weights)[:, None]
     largest = np.maximum(logs.max(axis=0), -np.finfo(float).max)
     return np.asarray(largest + _log(np.exp(logs - largest).sum(axis=0)))

@@ -41,7 +41,7 @@ class Train(Move):
 
 @attrs.frozen(eq=False)
 class TrainWithCanaries(Move):
-    """The training phase of `OneRun`: the examples that are in the data in any case, and one canary for each
+    """The training phase of `OneRun`: examples that are in the data in any case, and one canary for each
     game, which is in the data if the game's coin says so."""
 
     sample: Sample
@@ -58,22 +58,17 @@ class Query(Move):
 
 @attrs.frozen(eq=False)
 class Queries(Move):
-    """k queries in a row, the same in both worlds, all chosen before the first of them is answered.
-
-    They are k rounds of `Figure1` or `Voting`, which a learner may answer together, faster.
-    x: (k, ...), the same for all games, or (n, k, ...).
-    """
+    """k queries in a row, the same in both worlds, all chosen before the first is answered: k rounds of
+    `Figure1` or `Voting`, which a learner may answer together. x: (k, ...) for all games, or (n, k, ...)."""
 
     x: Any
 
 
 @attrs.frozen(eq=False)
 class Unlabelled(Move):
-    """Unlabelled points that the learner of `Figure1` is given between queries, to learn from; no round.
-
-    x, other: the points in world 0 and in world 1, as many and different in at most one place, (k, ...), the
-        same for all games, or (n, k, ...).
-    """
+    """Unlabelled points that the learner of `Figure1` is given between queries, to learn from; no round. x,
+    other: those of world 0 and of world 1, as many and different in at most one place, (k, ...) or so for
+    each game."""
 
     x: Any
     other: Any = None
@@ -83,11 +78,10 @@ class Unlabelled(Move):
 class Example(Move):
     """One round of `Adaptive` or `SpecialRound`: a labelled example.
 
-    other_x, other_y: the example in world 1 at the special round; one that is left out is the same in both.
-    target: in a realizable game, a concept that agrees with all examples, one for all games or one for each
-        game. It is named in every round or in none, spares the referee the search for one, and is not shown
-        to the learner.
+    other_x, other_y: the example in world 1 at the special round; what is left out is the same in both.
     update: for learners that take instructions, (n,) bool: the b_t of ConfidentWinnow.
+    target: in a realizable game, a concept that agrees with all examples, for all games or for each, named in
+    every round or in none. It spares the referee the search for one, and is not shown to the learner.
     """
 
     x: Any
@@ -102,10 +96,10 @@ class Example(Move):
 class Commit(Move):
     """The whole sequence of `Oblivious`, as arrays or as an iterator.
 
-    x, y: x (T, ...) or (n, T, ...), y (T,) or (n, T). target: as in `Example`, for x and y.
+    x, y: x (T, ...) or (n, T, ...), y (T,) or (n, T). target: as in `Example`. show_hypotheses: if False, the
+    reply holds none.
     examples: an iterator of T `Example`, which is run to its end without seeing the learner, so that a long
-        sequence takes no memory. It must not share a generator of random numbers.
-    show_hypotheses: if False, the reply holds no hypotheses.
+    sequence takes no memory. It must not share a generator of random numbers.
     """
 
     x: Any = None
@@ -122,11 +116,8 @@ class Ready(Move):
 
 @attrs.frozen(eq=False)
 class GradientCanary:
-    """An example whose gradient the adversary chooses, in place of that of the loss; the learner clips it.
-
-    Every example of a training set that equals (x, label) is such a canary.
-    gradient: (P,) for P parameters, the same for all games, or (n, P).
-    """
+    """An example whose gradient the adversary chooses; the learner clips it. Every example of a training set
+    that equals (x, label) is such a canary. gradient: (P,) for P parameters, for all games, or (n, P)."""
 
     x: Any
     label: int
@@ -222,11 +213,8 @@ class Received(Reply):
 
 @attrs.frozen(eq=False)
 class Answer(Reply):
-    """The reply to a query.
-
-    label: (n,) int8, 0, 1 or under Voting `UNSTABLE`; `NO_LABEL` if it is withheld or the learner had halted.
-    halted: (n,) bool, whether the learner has halted; in a withheld round, whether it had before.
-    """
+    """The reply to a query. label: (n,) int8, 0, 1 or under Voting `UNSTABLE`; `NO_LABEL` if it is withheld
+    or the learner had halted. halted: (n,) bool; in a withheld round, whether it had before."""
 
     label: np.ndarray
     halted: np.ndarray
@@ -261,10 +249,7 @@ def list_answers(replies: Iterable[Reply]) -> list[Answer]:
 
 @attrs.frozen(eq=False)
 class Hypothesis:
-    """The released hypotheses of n games: `h(x)` labels points.
-
-    concepts: (n, ...), one concept of `concept_class` for each game.
-    """
+    """The released hypotheses of n games: `h(x)` labels points. concepts: (n, ...), one for each game."""
 
     concept_class: ConceptClass
     concepts: np.ndarray
@@ -274,15 +259,13 @@ class Hypothesis:
         return self.concept_class.label(self.concepts, x)
 
     def select_game(self, game: int) -> Callable[[Any], bool]:
-        """The hypothesis of one game, a function from a point to its label."""
         single = Hypothesis(self.concept_class, self.concepts[game : game + 1])
         return lambda x: bool(single(x)[0])
 
 
 @attrs.frozen(eq=False)
 class Released(Reply):
-    """What the learner released under `Release`: values (n, ...), as `arena.released` encodes them, or
-    hypotheses."""
+    """What the learner released: values (n, ...), as `arena.released` encodes them, or hypotheses."""
 
     value: Any
 

@@ -1,8 +1,7 @@
 """Pickles for other processes, with the sources of the user's files, and fingerprints of functions.
 
-No other process can import a file that was named by its path. What such a file defines is pickled as the
-names of the module and of the attribute, and the parcel holds the source, from which the receiving process
-makes the module. So whatever a module may hold can be sent: caches, locks, measurements of other libraries.
+No other process can import a file that was named by its path. What such a file defines is pickled as names,
+and the parcel holds the source, from which the receiving process makes the module.
 """
 
 from __future__ import annotations
@@ -56,11 +55,10 @@ def register_source(module: ModuleType, source: bytes, *, imported: bool) -> Non
 
 
 def pack(value: object, *, by_value: bool = False) -> bytes:
-    """The value as a parcel, which `unpack` opens in another process.
+    """The value as a parcel, which `unpack` opens in another process. Raises: CannotBeSent.
 
     by_value: whether functions and classes of the user's files are pickled themselves where possible, for a
-        machine that may lack what these files read when they are imported.
-    Raises: CannotBeSent if the value, or something that it holds, cannot be pickled.
+    machine that may lack what these files read when they are imported.
     """
     try:
         content = _pickle(value, by_value=by_value)
@@ -122,14 +120,12 @@ def _register_by_value(names: Iterable[str]) -> Iterator[None]:
 
 
 def _choose_sources(content: bytes) -> list[SourceModule]:
-    """The modules that a pickle names, and those that they may import."""
     named = [module for module in _sources.values() if module.name.encode() in content]
     folders = {module.folder for module in named}
     return [m for m in _sources.values() if m in named or (m.imported and m.folder in folders)]
 
 
 def _install(sources: list[SourceModule]) -> None:
-    """Let this process import the modules of a parcel, in the versions of the parcel."""
     if all(_sources.get(module.name) == module for module in sources):
         return
     if _finder not in sys.meta_path:
@@ -180,10 +176,7 @@ def callable_name(function: Any) -> str:
 
 def fingerprint(function: Any) -> str:
     """A text that is equal for callables of the same module, name, code, defaults and enclosed values, in any
-    process of one minor version of Python. (The `repr` of a function contains its address in memory.)
-
-    Not part of it: global variables that the code uses, and attributes of a callable that is not a function.
-    """
+    process of one minor version of Python, whatever global variables or attributes they read."""
     return _identify(function, (id(function),))
 
 

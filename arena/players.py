@@ -1,14 +1,13 @@
 """The two kinds of player. Read this file to write either.
 
 A *learner* is a frozen attrs class, its configuration: settings, privacy claim and theorem. The method
-`start(games, rng)` returns the running state of n games, which has the methods of the protocol's
-`learner_state`: for Release one method, `release(training)`. See the protocols in `arena.referees`. What a
-state or a configuration may offer beyond that is in `arena.capabilities`.
+`start(games, rng)` returns the running state of n games, with the methods of the protocol's `learner_state`:
+for Release one method, `release(training)`. What it may offer beyond that is in `arena.capabilities`.
 
 An *adversary* is a frozen attrs class with one generator, `play(games, rng)`: it yields moves, is sent
 replies, and may return a score (n,). Higher scores mean "this looks like world 1".
 
-Players in game style are written in plain Python for one game: slow, but the shortest way to write a player.
+Players in game style are written in plain Python for one game: slow, but the shortest way to write one.
 """
 
 from __future__ import annotations
@@ -36,12 +35,10 @@ Moves = Generator[Move, Any, "np.ndarray | None"]
 
 
 def read_concepts(player: object) -> ConceptClass | None:
-    """The player's concept class, if it has one."""
     return player.concepts if isinstance(player, HasConcepts) else None
 
 
 def finite_domain(player: object) -> tuple[Any, ...] | None:
-    """The points of the player's concept class in order, if its domain is finite."""
     concepts = read_concepts(player)
     return None if concepts is None else concepts.domain
 
@@ -50,9 +47,8 @@ def finite_domain(player: object) -> tuple[Any, ...] | None:
 class Learner(ABC):
     """Configuration of a learner: hashable, printable, and the same for every batch of games.
 
-    name: what the command line calls it. theorem: the source of its claim.
-    protocols: names of the referees under which it plays, for instance ("Figure1",).
-    usual_adversary: that of audits that name none; empty: the usual one of what it protects.
+    name: what the command line calls it. theorem: the source of its claim. protocols: names of the referees
+    under which it plays. usual_adversary: of audits that name none; empty: the usual one of what it protects.
     """
 
     name: ClassVar[str] = ""
@@ -98,22 +94,19 @@ class Learner(ABC):
 
     @property
     def common_random_numbers(self) -> bool:
-        """Whether every game draws the same random numbers in the same order, whatever any game receives.
-
-        If so, batches with the same random numbers in both worlds can be compared game by game, which makes
-        audits much sharper. A learner that draws anew only in the games that need it does not qualify.
-        """
+        """Whether every game draws the same random numbers in the same order, whatever any game receives. If
+        so, batches with the same random numbers in both worlds can be compared game by game, which makes
+        audits sharper."""
         return False
 
     @property
     def own_coins(self) -> bool:
-        """Whether it draws random numbers that do not come from `rng`, so that no seed repeats its games.
-        They must be independent in every process that plays its games."""
+        """Whether it draws random numbers that do not come from `rng`, so that no seed repeats its games."""
         return False
 
     @property
     def shortcomings(self) -> tuple[str, ...]:
-        """What it does badly because of its settings, one sentence each; commands print them before games."""
+        """What it does badly because of its settings, one sentence each, for commands to print."""
         return ()
 
     @property
@@ -165,15 +158,12 @@ def _find_relation(learner: Learner) -> Relation:
 
 @attrs.frozen(eq=False)  # as for Learner
 class Adversary(ABC):
-    """Configuration of an adversary.
+    """Configuration of an adversary. A field `learner` receives the opponent's *configuration*, never its
+    running state; a field `sample` the user's data, if there are any.
 
-    A subclass with a field `learner` receives the opponent's *configuration*, never its running state. One
-    with a field `sample` receives the user's data, if there are any.
-
-    usual_for: the units such that audits of a learner that protects one of them, and which name no adversary,
-        are played against this one. Only those of shipped adversaries count.
-    scores_release: whether its score, if it returns one, is a released number itself. A distinguisher is then
-        preferred where releases hold more than finite numbers.
+    usual_for: audits of learners that protect one of these units, and name no adversary, are played against
+    this one; only shipped ones count. scores_release: whether its score is a released number itself, so that
+    a distinguisher is preferred where releases hold more than finite numbers.
     """
 
     name: ClassVar[str] = ""
@@ -183,13 +173,13 @@ class Adversary(ABC):
 
     @property
     def returns_score(self) -> bool | None:
-        """Whether `play` returns a score; None if only a game can show it. A class attribute suffices."""
+        """Whether `play` returns a score; None if only a game can show it."""
         return None
 
     @property
     def realizable(self) -> bool:
-        """Whether, in every game, some concept of the learner's class agrees with all its examples. A class
-        attribute suffices. A race enforces it."""
+        """Whether some concept of the learner's class agrees with all examples of a game. A race enforces
+        it."""
         return False
 
     @abstractmethod
@@ -199,12 +189,9 @@ class Adversary(ABC):
 
 @attrs.frozen
 class GameLearner(Learner):
-    """A learner written for one game.
-
-    The state of one game has the methods of its protocol on scalars: `train(sample)`, `predict(x)` -> 0 or 1,
-    and `halted`, a bool (False if it is left out); `release(sample)` -> number, text, None or a tuple or
-    array of these; `hypothesis()` -> concept and `observe(x, y)`.
-    """
+    """A learner written for one game, whose state has the methods of its protocol on scalars:
+    `train(sample)`, `predict(x)` -> 0 or 1, and `halted` (False if left out); `release(sample)` -> number,
+    text, None or a tuple or array of these; `hypothesis()` -> concept and `observe(x, y)`."""
 
     @property
     def concept_class(self) -> ConceptClass:
@@ -222,8 +209,6 @@ class GameLearner(Learner):
 
 
 class LiftedState:
-    """The states of n single games, with the methods of the state of a batch."""
-
     def __init__(self, states: list[Any], learner: GameLearner) -> None:
         self._states = states
         self._learner = learner

@@ -1,8 +1,5 @@
-"""Random numbers: each block has a child of one `SeedSequence`, and in it one stream for each party.
-
-A generator shows its seed to whoever holds it. So the seeds of the parties are hashes, from which neither the
-seed of the block nor that of another party can be computed, except by guessing the seed of the plan.
-"""
+"""Random numbers: each block has a child of one `SeedSequence`, and in it one stream for each party. Their
+seeds are hashes, since a generator shows its seed to whoever holds it."""
 
 from __future__ import annotations
 

@@ -53,10 +53,9 @@ _SUFFIXES = (" text", " low", " shape", " size")
 
 
 def encode_values(values: Any) -> np.ndarray:
-    """(n,) or (n, ...): what n games released, in numbers; an array of floats stays as it is.
-
-    values: an array (n, ...), or a list with one value for each game, of the types that `take_apart` knows.
-    Raises: Unsupported for objects whose type is not known, or more entries than memory holds.
+    """(n,) or (n, ...): what n games released, in numbers; an array of floats stays as it is. values: an
+    array (n, ...), or a list with one value for each game. Raises: Unsupported for objects whose type is not
+    known, or more entries than memory holds.
 
     >>> is_category(encode_values(["yes", None, 3])).tolist()
     [True, True, False]
@@ -83,7 +82,6 @@ def encode_values(values: Any) -> np.ndarray:
 
 
 def list_objects(values: Sequence[Any]) -> np.ndarray:
-    """(n,): the released values of n games as an array of objects, whatever these are."""
     return np.fromiter(values, object, len(values))
 
 
@@ -111,9 +109,6 @@ def fit_rows(values: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
     fits = (rows[:, width:] == MISSING).all(axis=1)
     rows = rows[:, :width]
     return np.pad(rows, ((0, 0), (0, width - rows.shape[1])), constant_values=MISSING), fits
-
-
-# --- plain numbers ------------------------------------------------------------------------------------------
 
 
 def _find_numbers(values: Any) -> np.ndarray | None:
@@ -163,9 +158,6 @@ def _find_shape(value: Any, depth: int = 0) -> tuple[int, ...] | None:
     return None if shapes or shape is None else (len(value), *shape)
 
 
-# --- rows ---------------------------------------------------------------------------------------------------
-
-
 def _write_value(part: Part) -> list[float]:
     if isinstance(part, list):
         entries = [[] if isinstance(each, list | Fields) else _encode_entry(each) for each in part]
@@ -198,7 +190,6 @@ def _write_part(part: Part, row: list[float]) -> None:
 
 
 def _find_table(part: list[Part]) -> tuple[int, ...] | None:
-    """The shape of lists that are an array of two or more dimensions of floats; None otherwise."""
     shape = _find_shape(part)
     if shape is None or len(shape) < 2 or not prod(shape):
         return None
@@ -282,8 +273,7 @@ def value_columns(value: np.ndarray, name: str) -> dict[str, np.ndarray]:
 
 
 def align_columns(parts: Sequence[dict[str, np.ndarray]], *, fill: float) -> list[np.ndarray]:
-    """The features of several batches, each with one or more, as arrays (n, F) with the same columns; `fill`
-    is the feature of games whose batch does not have it."""
+    """The features of several batches as arrays (n, F) with the same columns; `fill` where one lacks it."""
     names = dict.fromkeys(name for part in parts for name in part)
     absent = [np.full(len(next(iter(part.values()))), fill) for part in parts]
     return [
@@ -293,8 +283,8 @@ def align_columns(parts: Sequence[dict[str, np.ndarray]], *, fill: float) -> lis
 
 
 def hash_values(value: np.ndarray) -> np.ndarray:
-    """(n,) uint64: hashes of encoded values (n, ...), whatever the other games released. Different values
-    share one with probability about 2^-64."""
+    """(n,) uint64: hashes of encoded values (n, ...), whatever the other games released. Collisions:
+    2^-64."""
     total = np.zeros(len(value), np.uint64)
     for name, column in value_columns(value, "value").items():
         bits = np.where(np.isnan(column), np.nan, column + 0.0)  # one NaN, and no -0
@@ -357,7 +347,6 @@ def _read_row(row: np.ndarray, name: str) -> list[Place]:
 
 
 def _read_part(row: np.ndarray, at: int, name: str, places: list[Place]) -> int:
-    """Add the features of the part that begins at this place, and return the place after it."""
     mark = read_mark(float(row[at]))
     if mark is None:
         return _read_entry(row, at, name, places)

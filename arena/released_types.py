@@ -1,7 +1,6 @@
-"""The Python objects that may be released, taken apart into numbers and symbols.
+"""The Python objects that may be released, taken apart into numbers, symbols, lists of parts and `Fields`.
 
-Every object becomes a number, a `Symbol`, a list of parts or `Fields`. A type is known if all that one can
-read from its objects is in these parts; every other type is refused, whatever its `repr` shows.
+A type is known if all that one can read from its objects is in these parts; every other type is refused.
 """
 
 from __future__ import annotations
@@ -54,8 +53,8 @@ Part = Number | Symbol | list["Part"] | Fields
 def take_apart(value: Any, depth: int = 0) -> Part:
     """The parts of a released value. Raises: UnknownRelease if its type is not known.
 
-    Numbers are compared by value: 1, 1.0 and True are equal. So are sequences: lists, tuples and arrays with
-    equal entries. The order of dictionaries and sets does not matter, nor does how a sparse matrix is stored.
+    Numbers are compared by value: 1, 1.0 and True are equal. So are sequences: lists, tuples and arrays. The
+    order of dictionaries and sets does not matter, nor does how a sparse matrix is stored.
     """
     kind = type(value)
     if kind is float or kind is int or kind is bool:
@@ -142,7 +141,6 @@ def _find_reader(kind: type, value: Any) -> Reader | None:
 
 
 def _has_state(value: object, base: type) -> bool:
-    """Whether an object of a subclass may hold more than its base does."""
     own = type(value).__mro__[: type(value).__mro__.index(base)]
     return bool(getattr(value, "__dict__", None)) or any(vars(kind).get("__slots__") for kind in own)
 
@@ -174,7 +172,6 @@ def _read_mapping(value: Any, take: Take) -> Part:
 
 
 def _read_set(value: Any, take: Take) -> Part:
-    """The numbers of a set in order, and which other elements it has."""
     parts = [take(part) for part in value]
     numbers: list[Any] = [part for part in parts if not isinstance(part, Symbol | list | Fields)]
     numbers.sort(key=lambda number: (isnan(number), number))
@@ -239,9 +236,6 @@ def _read_time(value: Any, take: Take) -> Part:
     )
     state = {"microseconds": since // _MICROSECOND, "zone": value.tzinfo, "fold": value.fold}
     return _make_fields(type(value), state, take)
-
-
-# --- numpy and other libraries ------------------------------------------------------------------------------
 
 
 def _read_numpy_scalar(value: Any, take: Take) -> Part:

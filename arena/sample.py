@@ -21,14 +21,12 @@ BLANK = -1  # the label of a blank example, which learners count and otherwise i
 
 
 def freeze(array: np.ndarray) -> np.ndarray:
-    """The same array, read-only."""
     array.setflags(write=False)
     return array
 
 
 def own_copy(array: Any) -> np.ndarray:
-    """The same values as an array of numpy's own type, in memory that nobody can write to. An array of
-    objects is only marked read-only."""
+    """The same values as a plain array in memory that nobody can write to; of objects read-only."""
     plain = np.asarray(array)
     if plain.dtype.hasobject:
         return freeze(plain.copy())
@@ -44,12 +42,11 @@ def own_points(points: Any) -> np.ndarray:
 
 
 def own_labels(labels: Any) -> np.ndarray:
-    """Labels as int8 of 0 and 1, an own copy. Raises: InvalidArgument if they are anything else."""
     return own_copy(as_labels(labels))
 
 
-def as_points(points: Any) -> np.ndarray:
-    """`points` as an array of finite numbers. Raises: InvalidArgument if they are anything else."""
+def as_points(points: Any, shape: tuple[int, ...] = ()) -> np.ndarray:
+    """`points` as an array of finite numbers, or of vectors of this shape. Raises: InvalidArgument."""
     refuse_masks("points", points)
     try:
         array = np.asarray(points)
@@ -71,7 +68,15 @@ def as_points(points: Any) -> np.ndarray:
             value=float(infinite.flat[0]),
             remedy="Remove the rows with missing values, or fill these in.",
         )
+    if shape and array.shape[-1:] != shape:
+        raise InvalidArgument(f"a point must have shape {shape}", value=array.shape)
     return array
+
+
+def check_each(good: np.ndarray, array: np.ndarray, rule: str, remedy: str = "") -> None:
+    """Raises: InvalidArgument of `rule` with the first number or row of `array` that is not good."""
+    if not good.all():
+        raise InvalidArgument(rule, value=array[~good][0].tolist(), remedy=remedy)
 
 
 def as_floats(array: np.ndarray) -> np.ndarray:
@@ -127,12 +132,8 @@ def _refuse_integer(value: int) -> InvalidArgument:
 
 
 def as_vectors(x: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """Points of R^d as float64 (..., d), where `shape` is (d,), or numbers, where it is ().
-    Raises: InvalidArgument for a value that is not finite, or a vector of another length."""
-    points = as_floats(as_points(x)).astype(np.float64, copy=False)
-    if shape and points.shape[-1:] != shape:
-        raise InvalidArgument(f"a point must have shape {shape}", value=points.shape)
-    return points
+    """Points of R^d as float64 (..., d), where `shape` is (d,), or numbers. Raises: InvalidArgument."""
+    return as_floats(as_points(x, shape)).astype(np.float64, copy=False)
 
 
 def as_labels(labels: Any) -> np.ndarray:
@@ -154,8 +155,7 @@ def points_differ(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def hash_rows(rows: np.ndarray) -> np.ndarray:
-    """(n,) uint64: hashes of the rows of an array (n, F) of float64 or int8. Different rows of one type and
-    length collide with probability about 2^-64."""
+    """(n,) uint64: hashes of the rows (n, F) of float64 or int8, which collide with chance 2^-64."""
     keys = np.zeros(len(rows), np.uint64)
     if rows.dtype == np.int8:
         words = np.zeros((len(rows), -(-rows.shape[1] // 8) * 8), np.int8)
@@ -199,11 +199,10 @@ def _own_sample_labels(labels: Any) -> np.ndarray:
 class Sample:
     """An ordered list of labelled examples, stored as runs.
 
-    Shapes: points (k, ...) float64, labels (k,) of 0 and 1, counts (k,) of at least 1. The list holds
-    `counts[0]` copies of example 0, then `counts[1]` copies of example 1, and so on. Equality is that of the
-    lists. Arrays are copied. A blank example has the label `BLANK` and the point 0; referees allow it where
-    neighbours zero out one.
-    Raises: InvalidArgument if the shapes or the values are others.
+    Shapes: points (k, ...) float64, labels (k,) of 0 and 1, counts (k,): `counts[0]` ≥ 1 copies of example 0,
+    then `counts[1]` copies of example 1, and so on. Equality is that of the lists. Arrays are copied. A blank
+    example has the label `BLANK` and the point 0; referees allow it where neighbours zero out one.
+    Raises: InvalidArgument for other shapes or values.
 
     >>> Sample([0.5, 0.5, 2.0], [0, 1, 1], [3, 2, 1])
     Sample(6 examples: 3 x (0.5, 0), 2 x (0.5, 1), 1 x (2, 1))
@@ -237,13 +236,11 @@ class Sample:
 
     @classmethod
     def of(cls, given: Sample) -> Sample:
-        """The same list as a new Sample of no subclass, which changes to the given object do not reach.
-        Raises: InvalidArgument if the attributes have been changed to what is no sample."""
+        """The same list as a new Sample of no subclass, which changes to the given object do not reach."""
         return Sample(given.points, given.labels, given.counts)
 
     @cached_property
     def size(self) -> int:
-        """The number of examples, copies counted."""
         return int(self.counts.sum())
 
     @cached_property
@@ -265,8 +262,7 @@ class Sample:
         return f"Sample({self.describe()})"
 
     def describe(self, most: int = 4, *, reads: Reads = BOTH) -> str:
-        """The size and the first `most` runs, as one line of text, with the parts of the examples that
-        `reads` names."""
+        """The size and the first `most` runs, as one line of text, with the parts that `reads` names."""
         points = np.zeros_like(self.points) if reads == "labels" else self.points
         labels = np.zeros_like(self.labels) if reads == "points" else self.labels
         shown = self if reads == BOTH else Sample(points, labels, self.counts)  # merges what looks alike
@@ -296,11 +292,9 @@ class Sample:
         return attrs.evolve(self, counts=np.maximum(counts, 1)).select(counts > 0)
 
     def select(self, runs: np.ndarray) -> Sample:
-        """The sample of some of its runs, given by indices or as (k,) bool."""
         return Sample(self.points[runs], self.labels[runs], self.counts[runs])
 
     def blank_one(self, run: int) -> Sample:
-        """The neighbour in which the last example of run `run` is blank instead."""
         return self.replace_one(run, np.zeros(self.points.shape[1:]), BLANK)
 
     def divide(self, pieces: Any = 1) -> Sample:
@@ -325,8 +319,7 @@ class Sample:
         return Sample(self.points[first], self.labels[first], counts)
 
     def kinds(self) -> tuple[np.ndarray, np.ndarray]:
-        """The first run of each distinct example, in sorted order; and (k,), which of these each run
-        holds."""
+        """The first run of each distinct example, in sorted order; and (k,), which of these each run has."""
         rows = np.column_stack([self.points.reshape(len(self.points), -1), self.labels])
         order = np.lexsort(rows.T[::-1])  # np.unique(axis=0) takes four times as long
         new = np.ones(len(rows), bool)
@@ -364,12 +357,9 @@ class Sample:
 
 @attrs.frozen(eq=False)
 class Training:
-    """What a learner receives in the training phase: the distinct samples, and which game got which.
-
-    samples: those that some game of the batch got; in a batch without games, those that games would have got.
-        Their number and order reveal nothing about the worlds.
-    which: (n,), indices of `samples`.
-    """
+    """What a learner receives in the training phase: the distinct samples that some game got, whose number
+    and order reveal nothing about the worlds (in a batch without games, those that games would have got), and
+    `which` of them each game got (n,)."""
 
     samples: tuple[Sample, ...]
     which: np.ndarray

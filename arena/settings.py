@@ -49,7 +49,6 @@ def setting(
 
 
 def count_setting(default: Any = attrs.NOTHING, *, help: str, least: int = 1) -> Any:
-    """A setting that is an integer of at least `least`."""
     return setting(default, help=help, check=[whole, at_least(least)])
 
 
@@ -61,8 +60,6 @@ def check_value(name: str, value: Any, *checks: Check) -> None:
 
 @attrs.frozen
 class _Named:
-    """The part of an attribute that validators read."""
-
     name: str
 
 
@@ -79,27 +76,22 @@ def _rule(holds: Callable[[Any], bool], text: str, remedy: str = "") -> Check:
 
 
 def at_least(bound: float) -> Check:
-    """Validate value ≥ bound."""
     return _rule(lambda value: value >= bound, f"at least {bound:g}")
 
 
 def at_most(bound: float) -> Check:
-    """Validate value ≤ bound."""
     return _rule(lambda value: value <= bound, f"at most {bound:g}")
 
 
 def more_than(bound: float, remedy: str = "") -> Check:
-    """Validate value > bound."""
     return _rule(lambda value: value > bound, f"more than {bound:g}", remedy)
 
 
 def less_than(bound: float, remedy: str = "") -> Check:
-    """Validate value < bound."""
     return _rule(lambda value: value < bound, f"less than {bound:g}", remedy)
 
 
 def one_of(*names: str, remedy: str = "") -> Check:
-    """Validate that the value is one of some names."""
     return _rule(lambda value: value in names, "one of " + ", ".join(names), remedy)
 
 
@@ -121,11 +113,9 @@ _CHECKS_OF_UNITS = {
 
 
 def read_file(kind: str, path: str | os.PathLike[str], *, mebibytes: int, code: bool = False) -> bytes:
-    """The content of a regular file that the user names, after `file_guard` has seen it.
-
-    kind: what error messages call it. mebibytes: its largest size. code: whether it is run.
-    Raises: InvalidArgument if it cannot be read, is no regular file, or is larger; whatever the guard raises.
-    """
+    """The content of a regular file that the user names, after `file_guard` has seen it. kind: what error
+    messages call it. code: whether it is run. Raises: InvalidArgument if it cannot be read, is no regular
+    file, or is larger; whatever the guard raises."""
     try:
         with open(path, "rb", opener=_open_without_waiting) as file:
             status = os.fstat(file.fileno())
@@ -156,7 +146,7 @@ def read_file(kind: str, path: str | os.PathLike[str], *, mebibytes: int, code: 
 
 def parse_rows(path: str | os.PathLike[str], content: bytes) -> Iterator[tuple[int, list[str]]]:
     """The rows of a CSV file that are not empty, with stripped fields, each with the number of its last line.
-    Raises: InvalidArgument, with the path as the user gave it and the line, if this is not CSV in UTF-8."""
+    Raises: InvalidArgument, with the path as given and the line, if this is not CSV in UTF-8."""
     reader = csv.reader(io.StringIO(_decode(path, content), newline=""), skipinitialspace=True, strict=True)
     try:
         for row in reader:
@@ -198,5 +188,4 @@ def check_size(kind: str, path: str | os.PathLike[str], size: int, *, mebibytes:
 
 
 def _open_without_waiting(path: str, flags: int) -> int:
-    """Open a file, also a pipe that nobody writes to."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

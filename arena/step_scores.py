@@ -23,14 +23,12 @@ class StepScore:
     """One number for each training run, from the steps that its models take against the gradients.
 
     kind: "sum", how far the models move along the coordinates; "ratio", the log likelihood ratio of the
-        steps; "spread", the largest step less the smallest; "length", ln of the sum of the squares of all
-        steps in all coordinates; "last bits", the place of the last bit of the first model.
-    coordinates: steps are measured along these equally; "last bits" reads the first.
-    clip: how far one gradient of the largest length moves a model, the unit of steps.
+    steps; "spread", the largest step less the smallest; "length", ln of the sum of the squares of all steps;
+    "last bits", the place of the last bit of the first model. clip: how far one gradient of the largest
+    length moves a model, the unit of steps. sign: 1, or −1 if small values indicate world 1.
     rate, noise, shift, centre, replaced: what the ratio assumes. Steps have the mean `centre` and Gaussian
-        noise of standard deviation `noise`. In world 1, an example moves each step by `shift` with chance
-        `rate`. In world 0 it moves them the other way if it is replaced, and not at all otherwise.
-    sign: 1, or −1 if small values indicate world 1.
+    noise of standard deviation `noise`. In world 1, an example moves each step by `shift` with chance `rate`;
+    in world 0 it moves them the other way if it is replaced, and not at all otherwise.
     """
 
     kind: str = attrs.field(default=SUM, validator=one_of(*STEP_SCORES))
@@ -47,8 +45,8 @@ class StepScore:
     def for_canary(
         cls, kind: str, learner: TrainsByNoisySteps, *, coordinates: tuple[int, ...] = (0,), opposite: int = 0
     ) -> StepScore:
-        """The score of the learner's steps against the gradient of a canary, where `opposite` examples pull
-        against it in both worlds."""
+        """The score of steps against the gradient of a canary, where `opposite` examples pull against it in
+        both worlds."""
         return cls(
             kind,
             coordinates,
@@ -83,7 +81,6 @@ class StepScore:
         return ratio.sum(axis=1)
 
     def _log_ratio(self, steps: np.ndarray, shift: float) -> np.ndarray:
-        """ln of the density of steps that are moved with chance `rate`, over that of steps that are not."""
         moved = (shift * (steps - self.centre) - shift**2 / 2) / self.noise**2
         unmoved = np.log1p(-self.rate) if self.rate < 1 else -np.inf
         return np.asarray(np.logaddexp(unmoved, np.log(self.rate) + moved))

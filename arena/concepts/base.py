@@ -18,7 +18,7 @@ from arena.concepts.dichotomies import (
     tally_signs,
 )
 from arena.errors import InvalidArgument, Unsupported
-from arena.sample import as_labels, as_vectors
+from arena.sample import as_labels, as_vectors, check_each
 
 # ERM works on slabs of samples: small enough for a core's cache, large enough to amortise a numpy call.
 SLAB_NUMBERS = 2**17
@@ -30,13 +30,12 @@ _LABELLINGS_AT_ONCE = 2**14  # rows of labels multiplied with signs at a time
 class ConceptClass(ABC):
     """Base of the concept classes: immutable, hashable, printable and picklable.
 
-    The public methods check shapes and values. A new class implements `vc_dimension`, `check_concepts`,
-    `dichotomies`, `check` unless its points are all of R^d, and the hooks `_label` and `_minimise`, which
-    receive checked arrays only. It may override `_candidate_concepts` where a closed form is faster.
+    A new class implements `vc_dimension`, `check_concepts`, `dichotomies`, `check` unless its points are all
+    of R^d, and the hooks `_label` and `_minimise`, which receive checked arrays only.
 
     name: its name on the command line. concept_ndim: the number of axes of one concept, 0 for a number.
     lists_minimisers: whether `dichotomies` of any points that include a sample's points lists, as the same
-        numbers, every concept that `erm` may return for that sample.
+    numbers, every concept that `erm` may return for that sample.
     """
 
     name: ClassVar[str] = ""
@@ -63,8 +62,8 @@ class ConceptClass(ABC):
         return ()
 
     def check(self, x: Any) -> np.ndarray:
-        """The points `x`, of any leading shape, as an array; by default all of R or R^d, as float64.
-        Raises: InvalidArgument with the first value that is not a point of the domain."""
+        """Points of any leading shape as an array; by default all of R or R^d, as float64. Raises:
+        InvalidArgument with the first value that is not a point of the domain."""
         return as_vectors(x, self.point_shape)
 
     @abstractmethod
@@ -73,8 +72,7 @@ class ConceptClass(ABC):
 
     @abstractmethod
     def dichotomies(self, points: Any) -> Dichotomies:
-        """The distinct labellings of points (m, ...), in the order that the class documents. Points may be
-        repeated; an empty list has one labelling."""
+        """The distinct labellings of points (m, ...), repeated or not, in the order that the class states."""
 
     def label(self, concepts: Any, x: Any) -> np.ndarray:
         """(n,) bool: the labels of each game's concept (n, ...) at x, one point for all games or (n, ...)."""
@@ -89,8 +87,8 @@ class ConceptClass(ABC):
         return self._label(concepts, points)
 
     def agrees(self, concepts: Any, x: Any, y: np.ndarray) -> np.ndarray:
-        """(n,) bool: whether each game's concept gives that game's point the label y (n,), in classes with a
-        margin at that margin. Other shapes: as for `label`."""
+        """(n,) bool: whether each game's concept gives x the label y (n,), with the margin if there is
+        one."""
         return np.asarray(self.label(concepts, x) == y)
 
     def agreement(self, concepts: Any) -> Callable[[Any, np.ndarray], np.ndarray]:
@@ -114,13 +112,12 @@ class ConceptClass(ABC):
     def erm(self, points: Any, labels: Any, weights: Any = None) -> np.ndarray:
         """An empirical risk minimiser of each sample: a concept with the least total weight of errors.
 
-        An example of weight 0 is absent, so weights may count copies. Each result depends only on the
-        multiset of its sample's examples: sums are exact, and ties are broken as the class documents, never
-        by the order of the examples.
+        An example of weight 0 is absent, so weights may count copies. A result depends only on the multiset
+        of its sample's examples: sums are exact, and ties are broken as the class documents.
 
         Shapes: points (..., m, ...), labels (..., m) of 0 and 1, weights (..., m) ≥ 0 (default: ones), which
-            broadcast over the leading axes; result (..., ...), one concept for each sample.
-        Raises: InvalidArgument if shapes do not broadcast, or a point, label or weight is not valid.
+        broadcast over the leading axes; result (..., ...). Raises: InvalidArgument for other shapes or
+        values.
         """
         arrays = [np.asarray(points), np.asarray(labels)]
         if weights is not None:
@@ -136,19 +133,16 @@ class ConceptClass(ABC):
         return minimisers.reshape(lead + minimisers.shape[1:])
 
     def growth_bound(self, points: int) -> int:
-        """An upper bound on the number of labellings of so many points; by default Sauer's lemma, which is
-        exact for distinct points and thresholds, point functions or intervals of the real line."""
+        """An upper bound on the number of labellings of so many points; by default Sauer's lemma."""
         return sum(math.comb(points, i) for i in range(min(self.vc_dimension, points) + 1))
 
     def candidate_concepts(self, points: Any, signs: Any, present: Any) -> CandidateConcepts:
-        """One concept for each distinct labelling of each sample's present points, with its gain.
+        """One concept for each distinct labelling of each sample's present points, with its gain: the sum of
+        `signs` (examples labelled 1 minus those labelled 0) over the present points that it labels 1. The
+        concept for a labelling depends only on the set of points.
 
-        The gain is the sum of `signs` over the present points that the concept labels 1, where a sign is the
-        number of examples labelled 1 minus the number labelled 0. The concept for a labelling depends only on
-        the set of points.
-
-        Shapes: b samples; points (b, m, ...), signs (b, m) integers, present (b, m) bool.
-        Raises: InvalidArgument if shapes do not fit or a point is not valid; Unsupported as `check_growth`.
+        Shapes: b samples; points (b, m, ...), signs (b, m) integers, present (b, m) bool. Raises:
+        InvalidArgument if shapes do not fit or a point is not valid; Unsupported as `check_growth`.
         """
         points, signs, present = np.asarray(points), np.asarray(signs), np.asarray(present)
         lead = _lead(points, self.point_shape)
@@ -182,7 +176,7 @@ class ConceptClass(ABC):
         self, rng: np.random.Generator, points: Any, signs: Any, present: Any, *, rate: float
     ) -> np.ndarray | None:
         """Concepts (b, ...) drawn from `candidate_concepts` with chances exp(rate·gain), without a list of
-        these; None if there are few enough for a list, or the class needs one. Shapes: as there."""
+        these; None if there are few enough for a list, or the class needs one."""
         return None
 
     def draw_points(self, rng: np.random.Generator, size: int) -> np.ndarray:
@@ -192,8 +186,8 @@ class ConceptClass(ABC):
         return self.check(np.array(self.domain)[rng.integers(0, len(self.domain), size)])
 
     def draw_concept(self, rng: np.random.Generator) -> np.ndarray:
-        """A random target that labels neither too few nor too many of `draw_points` 1; each class documents
-        its distribution. Raises: Unsupported if the class does not define one."""
+        """A random target that labels neither too few nor too many of `draw_points` 1, distributed as each
+        class says. Raises: Unsupported if the class does not define one."""
         raise Unsupported(
             f"{self} cannot draw a random target", remedy="Choose a concept of the class instead."
         )
@@ -205,9 +199,8 @@ class ConceptClass(ABC):
         distinct, tally, sets, set_of = tally_signs(points, signs, present)
         self.check_growth(int(sets.sum(axis=1).max(initial=0)))
         # With no samples, an empty set still gives the result the shapes of the class.
-        options = [self.dichotomies(distinct[members]) for members in sets] or [
-            self.dichotomies(distinct[:0])
-        ]
+        options = [self.dichotomies(distinct[members]) for members in sets]
+        options = options or [self.dichotomies(distinct[:0])]
         gains = np.zeros((len(points), max(map(len, options))))
         counted = np.zeros(gains.shape, bool)
         for i, (members, option) in enumerate(zip(sets, options, strict=False)):
@@ -238,11 +231,8 @@ class ConceptClass(ABC):
 
     @abstractmethod
     def _minimise(self, points: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-        """`erm` of a slab of samples.
-
-        Shapes: points (b, m, ...), labels (b, m) int8, weights (b, m) integers (int64, or Python's integers
-        where int64 is too small) or None for ones; b and m may be 0; result (b, ...).
-        """
+        """`erm` of a slab of samples: points (b, m, ...), labels (b, m) int8, weights (b, m) integers (int64,
+        or Python's where that is too small) or None for ones; b and m may be 0; result (b, ...)."""
 
     def _numbers_a_sample(self, size: int) -> int:
         """How many numbers `_minimise` keeps in memory for one sample of `size` examples."""
@@ -271,15 +261,12 @@ def as_numbers(values: Any, rule: str, shape: tuple[int, ...] = ()) -> np.ndarra
 
 
 def integer_weights(weights: np.ndarray) -> np.ndarray:
-    """Integers in exact proportion to weights (..., m), so that their sums do not depend on the order. They
-    are int64 where the sum along the last axis fits, and Python's integers (dtype object) otherwise.
-    Raises: InvalidArgument if a weight is negative, infinite or not a number."""
+    """Integers in exact proportion to weights (..., m), so that their sums do not depend on the order: int64
+    where the sum along the last axis fits, else Python's. Raises: InvalidArgument unless finite and ≥ 0."""
     weights = as_numbers(weights, "weights must be numbers")
     if weights.dtype.kind == "f":
         weights = weights.astype(np.float64)
-    good = np.isfinite(weights) & (weights >= 0)
-    if not good.all():
-        raise InvalidArgument("weights must be finite and ≥ 0", value=weights[~good].flat[0].item())
+    check_each(np.isfinite(weights) & (weights >= 0), weights, "weights must be finite and ≥ 0")
     if weights.dtype.kind == "f":
         return _scale_to_integers(weights)
     return np.asarray(weights, np.int64 if _sums_fit(weights) else object)
@@ -326,7 +313,6 @@ def _common(shapes: list[tuple[int, ...]]) -> tuple[tuple[int, ...], int]:
 
 
 def _rows(array: np.ndarray, point_shape: tuple[int, ...], lead: tuple[int, ...], size: int) -> np.ndarray:
-    """`array` with its leading axes merged into one: (samples, m, ...)."""
     row = (size, *point_shape)
     flat = (math.prod(lead), *row)
     if array.shape == row:  # shared by all samples: a broadcast view, where a reshape would copy

@@ -21,9 +21,9 @@ class Boxes(ConceptClass):
 
     A concept is (low_1, ..., low_d, high_1, ..., high_d), and (inf, ..., -inf, ...) for the empty box, which
     comes first. The others are ordered by high_1, decreasing low_1, high_2, decreasing low_2, and so on. ERM
-    returns the first of the best boxes with ends among the sample's coordinates, `dichotomies` the first box
-    for each labelling. ERM takes d·m steps for m examples that a box fits. For others it takes m log m on the
-    line, m^3 in the plane, and m^2 times as many for each further dimension.
+    returns the first of the best boxes with ends among the sample's coordinates, in d·m steps for m examples
+    that a box fits, else m log m on the line, m^3 in the plane, and m^2 times as many for each further
+    dimension. `dichotomies` lists the first box for each labelling.
 
     >>> Boxes(2).erm([[0, 0], [1, 3], [2, 1], [5, 5]], [0, 1, 1, 0])
     array([1., 1., 2., 3.])
@@ -44,7 +44,6 @@ class Boxes(ConceptClass):
         return 2 * self.dimension
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
-        """The ends as floats, (..., 2d)."""
         return check_ends(concepts, self.dimension)
 
     def dichotomies(self, points: Any) -> Dichotomies:
@@ -84,7 +83,6 @@ class Boxes(ConceptClass):
         return boxes
 
     def _search(self, points: np.ndarray, signs: np.ndarray) -> np.ndarray:
-        """`_best` of samples where the box around the points labelled 1 contains points labelled 0."""
         if self.dimension == 1:
             return best_intervals(points[..., 0], signs)
         if self.dimension > 2:
@@ -94,8 +92,7 @@ class Boxes(ConceptClass):
         return np.concatenate([_best_in_plane(points[s], signs[s]) for s in slabs])
 
     def _search_one(self, points: np.ndarray, signs: np.ndarray) -> np.ndarray:
-        """The first of the best boxes of one sample: each interval of the first axis that ends at points
-        labelled 1, with the best box, in d - 1 dimensions, of the points in it."""
+        """The first of the best boxes of one sample, over the intervals of the first axis."""
         x, lower = points[:, 0], Boxes(self.dimension - 1)
         values = np.unique(x[signs > 0])
         low, high = (values[ends] for ends in ends_in_order(len(values)))
@@ -118,8 +115,8 @@ def _bounding_boxes(points: np.ndarray, inside: np.ndarray) -> np.ndarray:
 
 
 def _best_in_plane(points: np.ndarray, signs: np.ndarray) -> np.ndarray:
-    """The first of the best boxes (b, 4) of samples in the plane, points (b, m, 2) and signs (b, m): first
-    the strip along x_1 in which an interval of x_2 has the largest sum of signs, then this interval."""
+    """The first of the best boxes (b, 4) of samples (b, m, 2), signs (b, m): first the strip along x_1 in
+    which an interval of x_2 has the largest sum of signs, then this interval."""
     samples, size, _ = points.shape
     rows = np.arange(samples)
     order = np.argsort(np.where(signs != 0, points[..., 0], np.inf), axis=1)
@@ -151,7 +148,7 @@ def _best_in_plane(points: np.ndarray, signs: np.ndarray) -> np.ndarray:
 
 
 def _narrow(signs: np.ndarray) -> np.ndarray:
-    """Signs (b, m) as the smallest integers that hold their sums, so that numpy adds more of them at once."""
+    """Signs (b, m) as the smallest integers that hold their sums, which numpy adds faster."""
     if signs.dtype != np.int64:
         return signs
     largest = int(np.abs(signs).sum(axis=1).max(initial=0))
@@ -159,7 +156,6 @@ def _narrow(signs: np.ndarray) -> np.ndarray:
 
 
 def _best_runs(sums: np.ndarray) -> np.ndarray:
-    """The largest sum of one or more consecutive entries along axis 0."""
     run = sums[0].copy()
     best = run.copy()
     for entry in sums[1:]:
@@ -184,11 +180,9 @@ def _dense_ranks(values: np.ndarray) -> np.ndarray:
 
 
 def _least_boxes(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The sets of distinct points (m, d) that boxes contain, and their least boxes (k, 2d), in order.
-
-    Axis by axis, every interval is intersected with every set so far. A result is kept if it has points at
-    both ends of this interval and of the previous ones, so that each set occurs once, with its least box.
-    """
+    """The sets of distinct points (m, d) that boxes contain, and their least boxes (k, 2d), in order: axis by
+    axis, every interval is intersected with every set. A result is kept if it has points at both ends of this
+    interval and of the previous ones, so that each set occurs once, with its least box."""
     size, dimension = points.shape
     sets = _pack(np.ones((min(1, size), size), bool))
     ends: list[np.ndarray] = []  # (words, sets): the points at the ends of each set's previous intervals

@@ -50,8 +50,7 @@ CLASS_NAMES = frozenset({*_WITHOUT_PARAMETERS, *_WITH_PARAMETERS, FiniteClass.na
 
 
 def parse_concept_class(text: str) -> ConceptClass:
-    """The concept class that `text` names on the command line.
-    Raises: InvalidArgument that lists the possible forms.
+    """The concept class that `text` names. Raises: InvalidArgument that lists the possible forms.
 
     >>> parse_concept_class("thresholds:1..16"), parse_concept_class("boxes:2")
     (Thresholds(16 points from 1 to 16), Boxes(dimension=2))

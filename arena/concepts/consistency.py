@@ -23,8 +23,7 @@ _SLAB_NUMBERS = 2**20  # numbers in memory at a time
 
 
 def version_spaces(concept_class: ConceptClass, games: int) -> VersionSpaces:
-    """The version spaces of `games` games without examples: two numbers a game for thresholds, its examples
-    for halfspaces, otherwise a bit for each concept. Raises: as `check_consistency`."""
+    """The version spaces of so many games without examples. Raises: as `check_consistency`."""
     check_consistency(concept_class)
     if isinstance(concept_class, Thresholds):
         return _ThresholdSpaces(concept_class, games)
@@ -33,22 +32,8 @@ def version_spaces(concept_class: ConceptClass, games: int) -> VersionSpaces:
     return _BitsetSpaces(concept_class, games)
 
 
-def hindsight(concept_class: ConceptClass, games: int) -> Hindsight:
-    """The mistakes in hindsight of `games` games without examples: one count for each point and game.
-    Raises: Unsupported as `check_hindsight`, or if there are too many counts."""
-    check_hindsight(concept_class)
-    points = len(concept_class.domain or ())
-    if games * points > MAX_COUNTS:
-        raise Unsupported(
-            f"{games:,} games of {points:,} points need more than {MAX_COUNTS:,} counts",
-            remedy="Play fewer games in a batch, or choose a smaller domain.",
-        )
-    return Hindsight(concept_class, games)
-
-
 def check_consistency(concept_class: ConceptClass) -> None:
-    """Raises: Unsupported if a class is too large, or no thresholds or halfspaces and without finite
-    domain."""
+    """Raises: Unsupported if a class is too large, or neither thresholds, halfspaces nor a finite domain."""
     if not isinstance(concept_class, Thresholds | Halfspaces):
         labellings(concept_class)
 
@@ -104,7 +89,7 @@ class _ThresholdSpaces:
 
 
 class _HalfspaceSpaces:
-    """Halfspaces: weights consistent with all examples of a game, replaced when an example refutes them."""
+    """Weights consistent with all examples of a game, replaced when an example refutes them."""
 
     def __init__(self, concept_class: Halfspaces, games: int) -> None:
         self._class = concept_class
@@ -151,14 +136,21 @@ class Hindsight:
     """The fewest mistakes that a concept of the class makes on the examples of each game so far.
 
     A concept's mistakes are all labels 1, plus the surplus of labels 0 over labels 1 at the points that it
-    labels 1.
+    labels 1. Raises: Unsupported as `check_hindsight`, or if there are too many counts.
     """
 
     def __init__(self, concept_class: ConceptClass, games: int) -> None:
+        check_hindsight(concept_class)
+        points = len(concept_class.domain or ())
+        if games * points > MAX_COUNTS:
+            raise Unsupported(
+                f"{games:,} games of {points:,} points need more than {MAX_COUNTS:,} counts",
+                remedy="Play fewer games in a batch, or choose a smaller domain.",
+            )
         self._class = concept_class
         self._games = np.arange(games)
         self._ones = np.zeros(games, np.int64)
-        self._surplus = np.zeros((games, len(concept_class.domain or ())), np.int32)
+        self._surplus = np.zeros((games, points), np.int32)
         # Products of floats are fast, and exact for integers below 2^53.
         thresholds = isinstance(concept_class, Thresholds)
         self._labels = None if thresholds else labellings(concept_class).T.astype(np.float64)

@@ -15,7 +15,7 @@ from arena.concepts.dichotomies import Dichotomies
 from arena.concepts.features import BooleanFeatures, Conjunctions, Literals, Variables
 from arena.concepts.finite import FiniteClass, tally_examples
 from arena.errors import InvalidArgument, Unsupported
-from arena.sample import freeze
+from arena.sample import check_each, freeze
 
 NO_RULE = -1  # pads a row after the last rule
 MAX_DIMENSIONS = 10  # d up to which the domain {0, 1}^d is enumerated
@@ -30,12 +30,12 @@ class DecisionLists(ConceptClass):
     """Decision lists whose rules test features of points in {0, 1}^d.
 
     A concept is a row of integers, one for each rule: 2·f + b means "if feature f holds then b", where f =
-    `features.count` stands for "true", which always holds. `NO_RULE` (−1) pads the row. The first rule whose
-    feature holds decides; if none holds, the label is 0.
+    `features.count` stands for "true"; `NO_RULE` (−1) pads the row. The first rule whose feature holds
+    decides; if none holds, the label is 0.
 
-    Lists are ordered rule by rule: no rule comes first, then "true", then the features in order, each with 0
-    before 1. Among the lists that repeat no feature and end with "true" if it occurs, ERM returns the first
-    of the best, and `dichotomies` lists the first for each labelling.
+    Lists are ordered rule by rule: no rule, then "true", then the features in order, each with 0 before 1.
+    Among the lists that repeat no feature and end with "true" if it occurs, ERM returns the first of the
+    best, and `dichotomies` lists the first for each labelling.
 
     >>> DecisionLists(Variables(3)).text([3, 4, 7], ["red", "big", "round"])
     'if big then 1, else if round then 0, else 1'
@@ -76,8 +76,6 @@ class DecisionLists(ConceptClass):
         """The length of the longest useful list: each feature once, and "true"."""
         return self.features.count + 1
 
-    # --- points ---------------------------------------------------------------------------------------
-
     @property
     def point_shape(self) -> tuple[int, ...]:
         return (self.features.d,)
@@ -90,7 +88,6 @@ class DecisionLists(ConceptClass):
         return tuple(tuple(map(float, point)) for point in np.ndindex((2,) * self.features.d))
 
     def check(self, x: Any) -> np.ndarray:
-        """The points as int8 (..., d)."""
         return self.features.check(x)
 
     def domain_indices(self, points: np.ndarray) -> np.ndarray:
@@ -98,33 +95,22 @@ class DecisionLists(ConceptClass):
             return super().domain_indices(points)
         return np.asarray(points @ (1 << np.arange(self.features.d)[::-1]))
 
-    # --- concepts -------------------------------------------------------------------------------------
-
     def check_concepts(self, concepts: Any) -> np.ndarray:
-        """The lists as rows of rules, (..., L)."""
         array = np.asarray(concepts)
         if array.dtype.kind not in "iu" or array.ndim == 0:
             raise InvalidArgument("a decision list must be a row of integers, one a rule", value=concepts)
         good = (array >= NO_RULE) & (array < 2 * self.max_rules)
-        if not good.all():
-            raise InvalidArgument(
-                f"a rule must be 2·feature + label, 0 to {2 * self.max_rules - 1}, or {NO_RULE} for none",
-                value=array[~good].flat[0].item(),
-            )
+        rule = f"a rule must be 2·feature + label, 0 to {2 * self.max_rules - 1}, or {NO_RULE} for none"
+        check_each(good, array, rule)
         gaps = (array[..., :-1] == NO_RULE) & (array[..., 1:] != NO_RULE)
-        if gaps.any():
-            raise InvalidArgument(
-                "a decision list must have no gaps", value=array[gaps.any(axis=-1)][0].tolist()[:20]
-            )
+        check_each(~gaps.any(axis=-1), array, "a decision list must have no gaps")
         return array.astype(np.int64, copy=False)
 
     def rules(
         self, concept: Any, names: Sequence[str] | None = None, labels: tuple[str, str] = ("0", "1")
     ) -> list[str]:
-        """One list (L,) as readable text, one rule a line, without rules at the end that change nothing.
-
-        names, labels: the names of the coordinates, and of the labels 0 and 1.
-        """
+        """One list (L,) as text, one rule a line, without rules at the end that change nothing. names,
+        labels: the names of the coordinates, and of the labels 0 and 1."""
         codes = self._shorten(self.check_concepts(concept).tolist())
         features = self.features.names(names)
         rules = [f"if {features[code // 2]} then {labels[code % 2]}" for code in codes[:-1]]
@@ -134,11 +120,9 @@ class DecisionLists(ConceptClass):
     def text(
         self, concept: Any, names: Sequence[str] | None = None, labels: tuple[str, str] = ("0", "1")
     ) -> str:
-        """`rules` on one line."""
         return ", ".join(self.rules(concept, names, labels))
 
     def _shorten(self, codes: list[int]) -> list[int]:
-        """The same function by fewer rules, the last of which is "true"."""
         true, kept = 2 * self.features.count, []
         for code in codes:
             if code == NO_RULE or code >= true:
@@ -154,8 +138,6 @@ class DecisionLists(ConceptClass):
     def all_lists(self) -> np.ndarray:
         """(k, L): all lists that repeat no feature and end with "true". Raises: Unsupported if too many."""
         return _build_all_lists(self.features.count)
-
-    # --- labels ---------------------------------------------------------------------------------------
 
     def _label(self, concepts: np.ndarray, points: np.ndarray) -> np.ndarray:
         holds = self.features.evaluate_bits(points.astype(bool))
@@ -181,8 +163,8 @@ class DecisionLists(ConceptClass):
         return FiniteClass(self.dichotomies(np.array(self.domain)).labels).vc_dimension
 
     def dichotomies(self, points: Any) -> Dichotomies:
-        """The labellings in the order of their first lists.
-        Raises: Unsupported if more than `MAX_PATTERNS` points have distinct features."""
+        """The labellings by their first lists. Raises: Unsupported for too many points of distinct
+        features."""
         patterns, place = np.unique(
             self.features.evaluate_bits(self._check_row(points).astype(bool)), axis=0, return_inverse=True
         )
@@ -194,8 +176,7 @@ class DecisionLists(ConceptClass):
         return 1 << min(points, MAX_PATTERNS)
 
     def draw_concept(self, rng: np.random.Generator) -> np.ndarray:
-        """A few features in random order with alternating labels, the first of which is a fair coin. Over
-        `Variables` such a list labels about one or two thirds of the points 1."""
+        """A few features in random order with alternating labels, the first of which is a fair coin."""
         features = rng.permutation(self.features.count)[:MAX_RANDOM_RULES]
         labels = (rng.integers(2) + np.arange(len(features))) % 2
         concept = np.full(self.max_rules, NO_RULE)
@@ -243,11 +224,9 @@ def _compute_labellings(shape: tuple[int, int], content: bytes) -> tuple[np.ndar
 
 
 def find_first_lists(holds: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The first list, in the order of `DecisionLists`, that is consistent with each labelling.
-
-    Greedy: take the first rule that is consistent with all remaining examples, again and again. This is
-    correct because a consistent list stays consistent with the remaining examples when the rule's feature is
-    removed from it (Rivest 1987; Proposition 3.3 of Bun and Fang).
+    """The first list, in the order of `DecisionLists`, that is consistent with each labelling: greedily the
+    first rule consistent with all remaining examples, again and again. This is correct because a consistent
+    list stays so when the rule's feature is removed from it (Rivest 1987; Proposition 3.3 of Bun and Fang).
 
     Shapes: holds (m, F) bool, which features hold at the points; labels (k, m) bool. Returns the lists (k, F
     + 1), and (k,) bool, whether a consistent list exists.

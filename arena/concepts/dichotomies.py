@@ -29,8 +29,8 @@ class Dichotomies:
 class CandidateConcepts:
     """For each of b samples, k slots for concepts, one for each labelling of the sample's points.
 
-    Shapes: gains (b, k), the sum of signs over the points that the concept labels 1; counted (b, k) bool,
-    False where a slot is empty or repeats the labelling of another slot. Every sample has a counted slot.
+    gains (b, k): the sum of signs over the points that the concept labels 1. counted (b, k) bool: False where
+    a slot is empty or repeats the labelling of another slot. Every sample has a counted slot.
     """
 
     gains: np.ndarray
@@ -47,9 +47,8 @@ def tally_signs(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Group the points of samples, given as points (b, m, ...), signs (b, m) and present (b, m) bool.
 
-    Returns the p distinct points that are present (p, ...); the summed signs of each sample at each of them
-    (b, p); the s distinct sets of points that occur as a sample's points (s, p) bool; the index of each
-    sample's set (b,).
+    Returns the p distinct present points (p, ...); the summed signs of each sample at each of them (b, p);
+    the s distinct sets of points that occur as a sample's (s, p) bool; the index of each sample's set (b,).
     """
     distinct, index = np.unique(points[present], axis=0, return_inverse=True)
     sample = np.nonzero(present)[0]
@@ -65,10 +64,10 @@ def tally_signs(
 
 @attrs.frozen(eq=False)
 class SortedSamples:
-    """Samples of signed points on the line in increasing order; absent points come last, at +inf.
+    """Samples of signed points (b, m) on the line in increasing order; absent points come last, at +inf.
 
-    Shapes: points (b, m); prefix_sums (b, m + 1), the sum of the signs before each place, and of all;
-    first, last (b, m) bool, whether a present point is the first, or the last, of those equal to it.
+    prefix_sums (b, m + 1): the sum of the signs before each place, and of all. first, last (b, m) bool:
+    whether a present point is the first, or the last, of those equal to it.
     """
 
     points: np.ndarray
@@ -107,6 +106,13 @@ class SortedSamples:
         ends = np.where(self.last, np.arange(1, size + 1), size)
         after = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
         return np.asarray(np.take_along_axis(self.prefix_sums, after, axis=1) - self.prefix_sums[:, :-1])
+
+    def best_points(self, gains: np.ndarray, *, least: int) -> np.ndarray:
+        """(b,): the first point with the largest of `gains` (b, m), or +inf if that is below `least`."""
+        gains = np.where(self.first, gains, least - 1)
+        best = gains.argmax(axis=1)[:, None]
+        found = np.take_along_axis(self.points, best, axis=1)
+        return np.where(np.take_along_axis(gains, best, axis=1) >= least, found, np.inf)[:, 0]
 
     def candidates(self, gains: np.ndarray) -> CandidateConcepts:
         """The first of each group of equal points, with `gains` (b, m), and +inf, which gains 0."""

@@ -26,10 +26,9 @@ class EncryptedThresholds(ConceptClass):
     """The concepts 1[plaintext of x >= plaintext of z] of ciphertexts x, z from 0 to N - 1.
 
     The cipher, a permutation drawn from the seed, illustrates who needs the key and is not secure. Anyone may
-    `compare` two ciphertexts, and labels, ERM and dichotomies need nothing else. Only `encrypt` uses the key.
-
-    A concept is the ciphertext z, or N, which labels everything 0. Among the best of the sample's points and
-    N, ERM returns the one with the smallest plaintext; an empty sample gives N.
+    `compare` two ciphertexts, which suffices for labels and ERM. A concept is z, or N, which labels
+    everything 0. Among the best of the sample's points and N, ERM returns the one with the smallest
+    plaintext, or N.
 
     >>> cipher = EncryptedThresholds(16, 7)
     >>> low, high = cipher.encrypt([3, 11])
@@ -66,11 +65,9 @@ class EncryptedThresholds(ConceptClass):
         return np.asarray(np.sign(plaintext[np.asarray(first)] - plaintext[np.asarray(second)]))
 
     def check(self, x: Any) -> np.ndarray:
-        """The ciphertexts as integers."""
         return as_indices(as_points(x), self.size, "a point must be a ciphertext")
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
-        """Values of z as integers."""
         array = as_numbers(concepts, "concepts must be integers")
         return as_indices(array, self.size + 1, "a concept must be a ciphertext or the number after the last")
 
@@ -84,7 +81,6 @@ class EncryptedThresholds(ConceptClass):
         return Dichotomies(self._label(concepts[:, None], row[None]), concepts)
 
     def growth_bound(self, points: int) -> int:
-        """Exact: m distinct points have m + 1 labellings."""
         return min(points, self.size) + 1
 
     def draw_concept(self, rng: np.random.Generator) -> np.ndarray:

@@ -51,9 +51,7 @@ class BooleanFeatures(ABC):
 
     def check(self, x: Any) -> np.ndarray:
         """The points (..., d) as int8. Raises: InvalidArgument with the place of the first other value."""
-        points = as_points(x)
-        if points.shape[-1:] != (self.d,):
-            raise InvalidArgument(f"a point must have shape {(self.d,)}", value=points.shape)
+        points = as_points(x, (self.d,))
         good = (points == 0) | (points == 1)
         if not good.all():
             place = tuple(int(i) for i in np.argwhere(~good)[0])
@@ -106,10 +104,8 @@ class Literals(BooleanFeatures):
 
 @attrs.frozen
 class Conjunctions(BooleanFeatures):
-    """Conjunctions of 1 to k literals of different coordinates, shorter ones first.
-
-    Proposition A.9 of Bun and Fang counts conjunctions of exactly j literals, C(d, j)·2^j. The empty
-    conjunction is "true", which every decision list may use. With k = 1 these are the features of `Literals`.
+    """Conjunctions of 1 to k literals of different coordinates, shorter ones first. There are C(d, j)·2^j of
+    exactly j literals (Proposition A.9 of Bun and Fang). With k = 1 these are the features of `Literals`.
 
     >>> Conjunctions(2, 2).names(["red", "big"])[4:]
     ['red and big', 'red and not big', 'big and not red', 'not red and not big']

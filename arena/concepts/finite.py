@@ -13,7 +13,7 @@ import numpy as np
 from arena.concepts.base import ConceptClass, as_numbers
 from arena.concepts.dichotomies import Dichotomies
 from arena.errors import InvalidArgument, count_things
-from arena.sample import as_labels, as_points, freeze
+from arena.sample import as_labels, as_points, check_each, freeze
 from arena.settings import at_least, at_most, check_value, parse_rows, read_file, whole
 
 MAX_ENTRIES = 2**26  # of a matrix, one byte each
@@ -46,7 +46,6 @@ class MatrixClass(ConceptClass):
         return _vc_dimension(self.matrix)
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
-        """The concepts as row indices."""
         array = as_numbers(concepts, "concepts must be row indices")
         return as_indices(array, self.matrix.shape[0], "a concept must be the index of a row")
 
@@ -113,8 +112,7 @@ def as_indices(array: np.ndarray, count: int, rule: str) -> np.ndarray:
     good = (array >= 0) & (array < count)
     if array.dtype.kind == "f":
         good &= array == np.rint(array)
-    if not good.all():
-        raise InvalidArgument(f"{rule}, 0 to {count - 1}", value=array[~good].flat[0].item())
+    check_each(good, array, f"{rule}, 0 to {count - 1}")
     return array.astype(np.intp, copy=False)
 
 
@@ -170,9 +168,8 @@ def matrix_key(matrix: np.ndarray) -> tuple[tuple[int, ...], bytes]:
 
 @attrs.frozen(repr=False, cache_hash=True)
 class FiniteClass(MatrixClass):
-    """The rows of a boolean matrix: concept c labels point x with matrix[c, x], both numbered from 0.
-
-    matrix: (concepts, points) of 0 and 1, stored as read-only bool. Classes with equal matrices are equal.
+    """The rows of a boolean matrix of 0 and 1: concept c labels point x with matrix[c, x], both numbered from
+    0. Classes with equal matrices are equal.
 
     >>> FiniteClass([[0, 0, 1], [0, 1, 1]])
     FiniteClass(2 concepts x 3 points)
@@ -203,22 +200,19 @@ class FiniteClass(MatrixClass):
 
     @property
     def domain(self) -> tuple[float, ...]:
-        """The points in order: the column indices."""
         return tuple(float(column) for column in range(self.matrix.shape[1]))
 
     def check(self, x: Any) -> np.ndarray:
-        """The points as column indices."""
         return as_indices(as_points(x), self.matrix.shape[1], "a point must be the index of a column")
 
 
 def build_vote_pairs(teachers: int) -> FiniteClass:
-    """The class on which teachers of one example each can cast every pair of votes.
+    """The class on which n ≤ 1,000 teachers of one example each can cast every pair of votes.
 
-    Replacing one of n examples moves the votes for label 1 by at most one. The class has a concept for each
-    of n + 1 examples; point c < n + 1 has label 1 by concept c alone, so that a teacher trained on it is
-    concept c. The other points are queries. At point (n + 1) + (2·i + j)·n + s, s of the first n - 1 concepts
-    say 1, concept n - 1, which is in world 0, says i, and concept n, which is in world 1, says j. There are
-    at most 1,000 teachers.
+    Replacing one of n examples moves the votes for label 1 by at most one. Of n + 1 concepts, point c < n + 1
+    has label 1 by concept c alone, so that a teacher trained on it is concept c. The other points are
+    queries. At point (n + 1) + (2·i + j)·n + s, s of the first n - 1 concepts say 1, concept n - 1, which is
+    in world 0, says i, and concept n, which is in world 1, says j.
     """
     check_value("teachers", teachers, whole, at_least(1), at_most(_MAX_TEACHERS))
     concepts = np.arange(teachers + 1)
@@ -233,10 +227,8 @@ def build_vote_pairs(teachers: int) -> FiniteClass:
 
 @attrs.frozen(repr=False, cache_hash=True)
 class Functions(MatrixClass):
-    """The rows of a boolean matrix, as functions on the finite domain of another class.
-
-    Improper learners release such functions: row f labels the point in column x with matrix[f, x].
-    """
+    """The rows of a boolean matrix, as functions on the finite domain of another class; improper learners
+    release them. Row f labels the point in column x with matrix[f, x]."""
 
     name: ClassVar[str] = "functions"
 
@@ -259,7 +251,6 @@ class Functions(MatrixClass):
         return self.domain_class.domain
 
     def check(self, x: Any) -> np.ndarray:
-        """The points as the other class represents them."""
         return self.domain_class.check(x)
 
     def domain_indices(self, points: np.ndarray) -> np.ndarray:

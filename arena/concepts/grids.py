@@ -15,7 +15,7 @@ import numpy as np
 
 from arena.concepts.finite import MatrixClass, check_matrix_size
 from arena.errors import InvalidArgument
-from arena.sample import as_floats, as_points, freeze
+from arena.sample import as_floats, as_points, check_each, freeze
 from arena.settings import at_least, check_value, whole
 
 MAX_FOR_COMPARISONS = 64  # points up to which comparing with each is faster than a binary search (measured)
@@ -65,7 +65,6 @@ class LineDomain:
 
     @cached_property
     def grid(self) -> np.ndarray:
-        """The points as an array."""
         return freeze(np.array(self.points, np.float64))
 
     @cached_property
@@ -76,14 +75,9 @@ class LineDomain:
     def check(self, x: Any) -> np.ndarray:
         """The points as floats. Raises: InvalidArgument for a value that is not in the domain."""
         points = as_floats(as_points(x))
-        inside = self._inside(points)
-        if not inside.all():
-            raise InvalidArgument(
-                f"a point must be one of the {len(self.points)} points of the domain "
-                f"from {self.points[0]:g} to {self.points[-1]:g}",
-                value=points[~inside].flat[0].item(),
-                remedy="Choose a point of the domain.",
-            )
+        ends = f"from {self.points[0]:g} to {self.points[-1]:g}"
+        rule = f"a point must be one of the {len(self.points)} points of the domain {ends}"
+        check_each(self._inside(points), points, rule, "Choose a point of the domain.")
         return points
 
     def domain_indices(self, points: np.ndarray) -> np.ndarray:
@@ -121,7 +115,6 @@ class LineClass(MatrixClass):
         return f"{type(self).__name__}({format_domain(self.domain)})"
 
     def check(self, x: Any) -> np.ndarray:
-        """The points as floats."""
         return self._line.check(x)
 
     def domain_indices(self, points: np.ndarray) -> np.ndarray:
@@ -155,15 +148,13 @@ class Points(LineClass):
         return min(1, len(self.domain) - 1)
 
     def growth_bound(self, points: int) -> int:
-        """Exact: m distinct points have m + 1 labellings, if the domain has others."""
         return min(points + 1, self.size)
 
 
 @attrs.frozen(repr=False)
 class Intervals(LineClass):
-    """The concepts 1[a <= x <= b] for points a <= b of the domain, and the empty interval.
-
-    A concept is an index: 0 is the empty interval, the others follow in the order of (a, b), as in `ends`.
+    """The concepts 1[a <= x <= b] for points a <= b of the domain, and the empty interval. A concept is an
+    index: 0 is the empty interval, the others follow in the order of (a, b), as in `ends`.
 
     >>> Intervals((1, 2, 4)).ends.tolist()
     [[inf, -inf], [1.0, 1.0], [1.0, 2.0], [1.0, 4.0], [2.0, 2.0], [2.0, 4.0], [4.0, 4.0]]
@@ -193,7 +184,6 @@ class Intervals(LineClass):
         return min(2, len(self.domain))
 
     def growth_bound(self, points: int) -> int:
-        """Exact: m distinct points have m(m + 1)/2 + 1 labellings."""
         return min(points * (points + 1) // 2 + 1, self.size)
 
 
@@ -256,17 +246,10 @@ class Rectangles(MatrixClass):
         return freeze(np.concatenate([np.zeros((1, inside.shape[1]), bool), inside]))
 
     def check(self, x: Any) -> np.ndarray:
-        """The points as integers (..., axes)."""
-        points = as_points(x)
-        if points.shape[-1:] != self.point_shape:
-            raise InvalidArgument(f"a point must have shape {self.point_shape}", value=points.shape)
+        points = as_points(x, self.point_shape)
         inside = ((points >= 0) & (points < np.array(self.sides)) & (points == np.rint(points))).all(axis=-1)
-        if not inside.all():
-            raise InvalidArgument(
-                f"a point must lie on the grid of {self._size}, from 0 on each axis",
-                value=points[~inside][0].tolist(),
-                remedy="Choose a point of the grid.",
-            )
+        rule = f"a point must lie on the grid of {self._size}, from 0 on each axis"
+        check_each(inside, points, rule, "Choose a point of the grid.")
         return points.astype(np.intp)
 
     def domain_indices(self, points: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 from arena.concepts.base import ConceptClass, as_numbers
 from arena.concepts.dichotomies import Dichotomies, apply_signs
 from arena.errors import InvalidArgument
-from arena.sample import as_vectors
+from arena.sample import as_vectors, check_each
 
 LARGEST = 1e100  # absolute value of a coordinate, so that products do not overflow
 TOLERANCE = 1e-13  # radians; a few hundred rounding errors of an angle
@@ -28,10 +28,10 @@ class Halfplanes(ConceptClass):
     the line through two points. Directions less than `TOLERANCE` apart count as one, so points that are not
     integers within ±2^18 may lose labellings. Every listed concept has exactly the labels listed with it.
 
-    Labellings are ordered: all 0, all 1, then by the angle of (a, b), and those with fewer points labelled 1
-    first. Among equally good concepts ERM prefers all 0, then all 1, then halfplanes through the first point
-    in the order of (x, y), by the angle of (a, b) from -π; repeated examples and weights may change which.
-    ERM mostly takes a few times m steps for m examples that a halfplane fits, and m^2 log m otherwise.
+    Labellings are ordered: all 0, all 1, then by the angle of (a, b), fewer points labelled 1 first. Among
+    equally good concepts ERM prefers all 0, then all 1, then halfplanes through the first point in the order
+    of (x, y), by the angle of (a, b) from -π; repeated examples and weights may change which. ERM mostly
+    takes a few times m steps for m examples that a halfplane fits, and m^2 log m otherwise.
 
     >>> Halfplanes().erm([[0, 0], [1, 0], [0, 1], [1, 1]], [0, 0, 0, 1])
     array([0.5, 0.5, 1. ])
@@ -53,12 +53,8 @@ class Halfplanes(ConceptClass):
         return points
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
-        """(a, b, c) as floats (..., 3)."""
         array = as_numbers(concepts, "a halfplane must be (a, b, c)", (3,)).astype(np.float64, copy=False)
-        if not np.isfinite(array).all():
-            raise InvalidArgument(
-                "the numbers of a halfplane must be finite", value=array[~np.isfinite(array)].flat[0].item()
-            )
+        check_each(np.isfinite(array), array, "the numbers of a halfplane must be finite")
         return array
 
     def dichotomies(self, points: Any) -> Dichotomies:
@@ -75,8 +71,7 @@ class Halfplanes(ConceptClass):
         return points * (points - 1) + 2 if points else 1
 
     def draw_concept(self, rng: np.random.Generator) -> np.ndarray:
-        """A halfplane of uniform direction through a uniform point of the square [1/4, 3/4]^2, which labels
-        between 1/8 and 7/8 of the unit square 1."""
+        """A halfplane of uniform direction through a uniform point of the square [1/4, 3/4]^2."""
         angle, (x, y) = rng.uniform(0, 2 * np.pi), rng.uniform(0.25, 0.75, 2)
         a, b = np.cos(angle), np.sin(angle)
         return np.array([a, b, a * x + b * y])
@@ -135,10 +130,8 @@ def _directions(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _with_axes(lines: np.ndarray, apart: np.ndarray) -> np.ndarray:
     """The two axes, followed by vectors `lines` (b, k, 2), so that adjacent angles differ by less than π.
-
-    Vectors that are not `apart` (b, k) are replaced by an axis. All are scaled to similar lengths by powers
-    of two, so that sums and products of integers stay exact.
-    """
+    Vectors that are not `apart` (b, k) are replaced by an axis. All are scaled by powers of two, so that sums
+    and products of integers stay exact."""
     axes = np.broadcast_to(np.eye(2), (len(lines), 2, 2))
     lines = np.concatenate([axes, np.where(apart[..., None], lines, [1.0, 0.0])], axis=1)
     exponents = np.frexp(np.abs(lines).max(axis=2))[1]
@@ -213,9 +206,9 @@ def _box_centre(points: np.ndarray, members: np.ndarray) -> np.ndarray:
 def _best(points: np.ndarray, signs: np.ndarray) -> np.ndarray:
     """A concept (b, 3) with the largest sum of signs. Shapes: points (b, m, 2), signs (b, m), sorted.
 
-    Some best halfplane has a point of positive sign on its boundary, since otherwise a smaller set would be
-    as good. So the boundary is rotated around each such point (the pivot), and every other point enters and
-    leaves the halfplane once. The rows of the arrays are the pivots of all samples.
+    Some best halfplane has a point of positive sign on its boundary, else a smaller set would be as good. So
+    the boundary is rotated around each such point (the pivot), and every other point enters and leaves once.
+    The rows of the arrays are the pivots of all samples.
     """
     sample, pivot = np.nonzero(signs > 0)
     rows = np.arange(len(sample))

@@ -12,7 +12,7 @@ import numpy as np
 from arena.concepts.base import ConceptClass, as_numbers
 from arena.concepts.dichotomies import Dichotomies
 from arena.errors import InvalidArgument, Unsupported
-from arena.sample import as_points, freeze, is_shared
+from arena.sample import as_points, check_each, freeze, is_shared
 from arena.settings import at_least, at_most, more_than, whole
 
 MAX_DICHOTOMIES = 2**12  # each takes one linear programme or more
@@ -26,12 +26,9 @@ _SPARSE = 8  # weights are stored by index if at most 1/8 of them are above 0
 class Halfspaces(ConceptClass):
     """The concepts 1[v·x >= 0] with weights v >= 0, over the cube [-1, 1]^d.
 
-    A concept is its vector of weights, which may have any length except 0. Label 1 stands for y' = +1 and
-    label 0 for y' = -1. A concept *agrees* with an example (x, y) if y'(v·x) >= ρ·|v|_1. This margin ρ
-    constrains the examples of a game, not the hypotheses of a learner. For weights of both signs, double the
-    points (`double_points`).
-
-    dimension: d. margin: ρ, in (0, 1].
+    A concept is its vector of weights, of any length except 0. Label 1 stands for y' = +1 and label 0 for y'
+    = -1. A concept *agrees* with an example (x, y) if y'(v·x) >= ρ·|v|_1. This margin ρ in (0, 1] constrains
+    the examples of a game, not the hypotheses of a learner. For weights of both signs, use `double_points`.
 
     >>> Halfspaces(3, 0.5).agrees([[0, 1, 1]], [1, 1, 0], [1]), Halfspaces(3, 0.5).vc_dimension
     (array([ True]), 2)
@@ -58,16 +55,11 @@ class Halfspaces(ConceptClass):
 
     def check(self, x: Any) -> np.ndarray:
         """The points (..., d), small integers kept as they are. Raises: InvalidArgument outside the cube."""
-        points = as_points(x)
-        if points.shape[-1:] != self.point_shape:
-            raise InvalidArgument(f"a point must have shape {self.point_shape}", value=points.shape)
+        points = as_points(x, self.point_shape)
         seen = points[:1] if points.ndim > 1 and is_shared(points) else points
         if seen.size and not (seen.min() >= -1 and seen.max() <= 1):
-            raise InvalidArgument(
-                "a point must lie in the cube [-1, 1]^d",
-                value=seen[(seen < -1) | (seen > 1)].flat[0].item(),
-                remedy="Divide each coordinate by the largest absolute value that it can take.",
-            )
+            remedy = "Divide each coordinate by the largest absolute value that it can take."
+            check_each((seen >= -1) & (seen <= 1), seen, "a point must lie in the cube [-1, 1]^d", remedy)
         return points.astype(np.int8) if points.dtype == bool else points
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
@@ -86,12 +78,10 @@ class Halfspaces(ConceptClass):
         return weights
 
     def agrees(self, concepts: Any, x: Any, y: np.ndarray) -> np.ndarray:
-        """(n,) bool: whether the concept gives the point the label y with at least the margin."""
         weights, points = self.check_concepts(concepts), self.check(x)
         return self._agree(products(weights, points) / weights.sum(axis=-1, dtype=float), y)
 
     def agreement(self, concepts: Any) -> Callable[[Any, np.ndarray], np.ndarray]:
-        """As for any class. Coordinates at which a sparse target has weight 0 are not read."""
         weights = self.check_concepts(concepts)
         weights = weights / weights.sum(axis=-1, keepdims=True, dtype=float)
         support = int(np.count_nonzero(weights, axis=-1).max(initial=1))
@@ -146,14 +136,12 @@ class Halfspaces(ConceptClass):
         raise Unsupported(f"random points would not keep the margin of {self}", remedy=_USE_EMBEDDINGS)
 
     def draw_concept(self, rng: np.random.Generator) -> np.ndarray:
-        """Raises: Unsupported, as `draw_points`."""
         raise Unsupported(f"a random target would not have the margin of {self}", remedy=_USE_EMBEDDINGS)
 
     def _label(self, concepts: np.ndarray, points: np.ndarray) -> np.ndarray:
         return label_products(products(concepts, points) / concepts.sum(axis=-1))
 
     def _minimise(self, points: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-        """The first of the best among all dichotomies: exact, but feasible for few points only."""
         minimisers = []
         counts = labels if weights is None else weights
         for row, labels_of_row, weight in zip(points, labels, counts, strict=True):
@@ -176,8 +164,7 @@ def products(weights: np.ndarray, points: np.ndarray) -> np.ndarray:
 
 
 def label_products(products: np.ndarray) -> np.ndarray:
-    """The labels of points with products w·x, for weights of sum 1: 1 where w·x ≥ 0. A point on the
-    hyperplane has label 1 on every machine, although the rounding of sums differs."""
+    """(k,): 1 where w·x ≥ 0, for weights of sum 1; on the hyperplane too, however sums are rounded."""
     return np.asarray(products >= -_TIE)
 
 
@@ -206,23 +193,20 @@ def separator(points: np.ndarray, labels: np.ndarray, margin: float) -> np.ndarr
 
 @attrs.frozen(eq=False)
 class HalfspaceTarget:
-    """Weights (d,) of a halfspace, read-only, and the exact margin with which they classify all points in the
-    documented encoding."""
+    """Weights (d,) of a halfspace, and its exact margin on all points in its encoding."""
 
     weights: np.ndarray = attrs.field(converter=freeze)
     margin: float
 
 
 def double_points(points: np.ndarray) -> np.ndarray:
-    """(..., 2d): (x, -x) for points x, so that a weight v_i of either sign becomes max(v_i, 0) and max(-v_i,
-    0). The margin is unchanged."""
+    """(..., 2d): (x, -x), so that weights of either sign become nonnegative, at the same margin."""
     return np.concatenate([points, -points], axis=-1)
 
 
 def disjunction(variables: int, relevant: Sequence[int]) -> HalfspaceTarget:
-    """x_i or ... or x_j over {0, 1}^variables: the sign of (sum of x_i - 1/2), divided by k + 1/2.
-
-    Encoding: (x, -1). margin: 1/(2k + 1) for k relevant variables, attained with one or none of them.
+    """x_i or ... or x_j over {0, 1}^variables: the sign of (sum of x_i - 1/2), divided by k + 1/2. Encoding:
+    (x, -1). margin: 1/(2k + 1) for k relevant variables.
 
     >>> disjunction(3, [0, 2]).margin
     0.2
@@ -244,9 +228,7 @@ def decision_list(variables: int, terms: Sequence[tuple[int, int]], default: int
     Fang).
 
     Encoding: (x, -1) doubled, (x, -1, -x, 1). A term outweighs all later ones of the other label by 1, the
-    default of weight 1 included. No weights have a larger margin, which is 1 / (the sum of all weights): with
-    r terms and D changes of label, the change to the default included, of the order (D/r)^D.
-
+    default of weight 1 included. No weights have a larger margin, which is 1 / (the sum of all weights).
     terms: (i, b) in order, each variable at most once.
 
     >>> round(1 / decision_list(4, [(0, 1), (1, 1), (2, 0)], 1).margin)

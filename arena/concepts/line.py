@@ -17,8 +17,7 @@ from arena.concepts.dichotomies import (
     apply_signs,
 )
 from arena.concepts.grids import LineDomain, as_domain, check_increasing, draw_middle_index, format_domain
-from arena.errors import InvalidArgument
-from arena.sample import as_floats, as_points
+from arena.sample import as_floats, as_points, check_each
 
 # Sample sizes up to which comparing all pairs is faster than sorting (measured with 10^5 samples at once).
 MAX_FOR_PAIRS = 24
@@ -27,12 +26,11 @@ MAX_FOR_WEIGHTED_PAIRS = 12
 
 @attrs.frozen(repr=False)
 class Thresholds(ConceptClass):
-    """The concepts c_t(x) = 1[x >= t]. A concept is its t, a float, and t = +inf labels everything 0.
-
-    ERM returns the smallest best t among the sample's points and +inf; an empty sample gives +inf.
+    """The concepts c_t(x) = 1[x >= t]. A concept is its t, a float, and t = +inf labels everything 0. ERM
+    returns the smallest best t among the sample's points and +inf.
 
     domain: None for the real line, or the points of a finite domain in increasing order. Then `check` refuses
-        other points, and ERM and dichotomies return t in the domain or +inf.
+    other points, and ERM and dichotomies return t in the domain or +inf.
 
     >>> Thresholds().erm([3, 1, 2], [1, 0, 1]), Thresholds((1, 2, 4))
     (array(2.), Thresholds(3 points from 1 to 4))
@@ -60,10 +58,9 @@ class Thresholds(ConceptClass):
         return super().domain_indices(points) if self._line is None else self._line.domain_indices(points)
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
-        """Values of t as floats: any number or infinity, whether in the domain or not."""
+        """Values of t as floats, whether in the domain or not."""
         array = as_floats(as_numbers(concepts, "thresholds must be numbers"))
-        if np.isnan(array).any():
-            raise InvalidArgument("a threshold must be a number or infinity", value=np.nan)
+        check_each(~np.isnan(array), array, "a threshold must be a number or infinity")
         return array
 
     def dichotomies(self, points: Any) -> Dichotomies:
@@ -127,23 +124,15 @@ def _best_by_pairs(points: np.ndarray, signs: np.ndarray) -> np.ndarray:
 
 def _best_by_sorting(points: np.ndarray, signs: np.ndarray) -> np.ndarray:
     """Sort each sample and take suffix sums. Shapes: points, signs (b, m); result (b,)."""
-    order = np.argsort(points, axis=1)
-    points = np.take_along_axis(points, order, axis=1)
-    signs = np.take_along_axis(signs, order, axis=1)
-    gains = np.cumsum(signs[:, ::-1], axis=1)[:, ::-1]
-    # Of equal points, only the first has the sum of all of them.
-    gains[:, 1:][points[:, 1:] == points[:, :-1]] = -1
-    first = gains.argmax(axis=1)[:, None]
-    best = np.take_along_axis(points, first, axis=1)[:, 0]
-    return np.where(np.take_along_axis(gains, first, axis=1)[:, 0] >= 0, best, np.inf)
+    ordered = SortedSamples.sort(points, signs, points < np.inf)
+    return ordered.best_points(ordered.suffix_sums, least=0)
 
 
 @attrs.frozen
 class RealPoints(ConceptClass):
-    """The concepts c_z(x) = 1[x = z]. A concept is its z, a float, and z = +inf labels everything 0.
-
-    ERM returns +inf unless some point has more weight of label 1 than of label 0, and then the smallest of
-    the points at which the difference is largest.
+    """The concepts c_z(x) = 1[x = z]. A concept is its z, a float, and z = +inf labels everything 0. ERM
+    returns the smallest of the points at which the weight of label 1 exceeds that of label 0 most, or +inf if
+    none does.
 
     >>> RealPoints().erm([3, 1, 2, 2], [1, 0, 1, 1])
     array(2.)
@@ -153,12 +142,8 @@ class RealPoints(ConceptClass):
     vc_dimension = 1  # no concept labels two points 1
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
-        """Values of z as floats: any number, or +inf."""
         array = as_floats(as_numbers(concepts, "point functions must be numbers"))
-        if not (array > -np.inf).all():
-            raise InvalidArgument(
-                "a point function must be a number or +inf", value=array[~(array > -np.inf)].flat[0].item()
-            )
+        check_each(array > -np.inf, array, "a point function must be a number or +inf")
         return array
 
     def dichotomies(self, points: Any) -> Dichotomies:
@@ -192,10 +177,7 @@ class RealPoints(ConceptClass):
             return np.full(len(points), np.inf)
         signs = apply_signs(labels, weights)
         ordered = SortedSamples.sort(points, signs, signs != 0)
-        gains = np.where(ordered.first, ordered.group_sums, 0)
-        best = gains.argmax(axis=1)[:, None]
-        found = np.take_along_axis(ordered.points, best, axis=1)
-        return np.where(np.take_along_axis(gains, best, axis=1) > 0, found, np.inf)[:, 0]
+        return ordered.best_points(ordered.group_sums, least=1)
 
 
 @attrs.frozen
@@ -203,8 +185,8 @@ class RealIntervals(ConceptClass):
     """The concepts 1[low <= x <= high] of the real line, and the empty interval.
 
     A concept is (low, high), and (inf, -inf) for the empty interval, which comes first. The others are
-    ordered by high, and for equal high the shortest comes first. ERM returns the first of the best among the
-    intervals whose ends are points of the sample.
+    ordered by high, then the shortest first. ERM returns the first of the best whose ends are points of the
+    sample.
 
     >>> RealIntervals().erm([1, 2, 3, 4], [1, 0, 1, 1])
     array([3., 4.])
@@ -215,7 +197,6 @@ class RealIntervals(ConceptClass):
     vc_dimension = 2  # no interval contains the outer two of three points without the middle one
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
-        """The ends as floats, (..., 2)."""
         return check_ends(concepts, 1)
 
     def dichotomies(self, points: Any) -> Dichotomies:
@@ -276,11 +257,8 @@ class RealIntervals(ConceptClass):
 def _draw_interval(
     rng: np.random.Generator, points: np.ndarray, signs: np.ndarray, present: np.ndarray, rate: float
 ) -> tuple[float, float]:
-    """One interval between points (m,), or the empty one, with a chance in proportion to exp(rate·gain).
-
-    An interval from point i to point j gains the signs up to j less those before i. So its chance is a
-    product of one factor for each end, and the ends are drawn one after the other, in O(m log m).
-    """
+    """One interval between points (m,), or the empty one, with a chance in proportion to exp(rate·gain). It
+    gains the signs up to its high end less those before the low end, so the ends are drawn in turn."""
     values, place = np.unique(points[present] + 0.0, return_inverse=True)
     sums = np.cumsum(np.bincount(place, weights=signs[present], minlength=len(values)))
     starts = -rate * np.concatenate([[0.0], sums[:-1]])
@@ -293,21 +271,19 @@ def _draw_interval(
 
 
 def _draw_index(rng: np.random.Generator, log_weights: np.ndarray) -> int:
-    """An index with a chance in proportion to e^log_weight: the largest after Gumbel noise."""
     return int(np.argmax(log_weights + rng.gumbel(size=len(log_weights))))
 
 
 def best_intervals(points: np.ndarray, signs: np.ndarray) -> np.ndarray:
-    """(b, 2): the first interval, in the order of `RealIntervals`, with the largest sum of signs, of points
-    and signs (b, m), where sign 0 marks an absent point."""
+    """(b, 2): the first interval, in the order of `RealIntervals`, with the largest sum of signs (b, m),
+    where sign 0 marks an absent point."""
     if points.shape[1] == 0:
         return np.tile([np.inf, -np.inf], (len(points), 1))
     ordered = SortedSamples.sort(points, signs, signs != 0)
     # For each high, the best low is the one with the least sum before it. Only the first of equal points can
     # be low; all others get the maximum, which is never chosen.
-    starts = np.where(
-        ordered.first, ordered.prefix_sums[:, :-1], ordered.prefix_sums.max(axis=1, keepdims=True)
-    )
+    largest = ordered.prefix_sums.max(axis=1, keepdims=True)
+    starts = np.where(ordered.first, ordered.prefix_sums[:, :-1], largest)
     least = np.minimum.accumulate(starts, axis=1)
     gains = np.where(ordered.last, ordered.prefix_sums[:, 1:] - least, 0)
     high = gains.argmax(axis=1)[:, None]
@@ -333,10 +309,6 @@ def check_ends(concepts: Any, axes: int) -> np.ndarray:
     low, high = array[..., :axes], array[..., axes:]
     empty = (low == np.inf).all(axis=-1) & (high == -np.inf).all(axis=-1)
     good = empty | (low <= high).all(axis=-1)
-    if not good.all():
-        raise InvalidArgument(
-            "low ends must not exceed high ends",
-            value=array[~good][0].tolist(),
-            remedy="Write the empty concept with low ends inf and high ends -inf.",
-        )
+    remedy = "Write the empty concept with low ends inf and high ends -inf."
+    check_each(good, array, "low ends must not exceed high ends", remedy)
     return array

@@ -11,7 +11,7 @@ import numpy as np
 
 from arena.concepts.base import ConceptClass, as_numbers
 from arena.concepts.dichotomies import CandidateConcepts, Dichotomies, SortedSamples, apply_signs
-from arena.errors import InvalidArgument
+from arena.sample import check_each
 from arena.settings import at_least, whole
 
 _MANY = 64  # points, of which there are more labellings than any number of stumps gives them
@@ -23,8 +23,7 @@ class Stumps(ConceptClass):
 
     A concept is (j, t, s), with s = 1 for x_j >= t and s = -1 for x_j < t. The constant concepts come first:
     all 0 is (0, inf, 1) and all 1 is (0, -inf, 1). The others are ordered by j, then s = 1 before s = -1,
-    then t. ERM returns the first of the best with t among the sample's coordinates, and `dichotomies` the
-    first for each labelling.
+    then t. ERM returns the first of the best with t among the sample's coordinates.
 
     >>> Stumps(2).erm([[0, 5], [1, 3], [2, 4]], [0, 1, 1])
     array([0., 1., 1.])
@@ -46,17 +45,11 @@ class Stumps(ConceptClass):
         return next(m for m in count(2) if comb(m + 1, (m + 1) // 2) > 2 * self.features)
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
-        """The concepts as floats (..., 3)."""
-        array = as_numbers(concepts, "a stump must be (feature, t, sign)", (3,)).astype(
-            np.float64, copy=False
-        )
+        array = as_numbers(concepts, "a stump must be (feature, t, sign)", (3,)).astype(np.float64)
         feature, threshold, sign = np.moveaxis(array, -1, 0)
         good = np.isin(feature, np.arange(self.features)) & ~np.isnan(threshold) & (np.abs(sign) == 1)
-        if not good.all():
-            raise InvalidArgument(
-                f"a stump must have a feature from 0 to {self.features - 1}, a number t and a sign 1 or -1",
-                value=array[~good][0].tolist(),
-            )
+        rule = f"a stump must have a feature from 0 to {self.features - 1}, a number t and a sign 1 or -1"
+        check_each(good, array, rule)
         return array
 
     def dichotomies(self, points: Any) -> Dichotomies:
@@ -76,9 +69,8 @@ class Stumps(ConceptClass):
 
     def draw_concept(self, rng: np.random.Generator) -> np.ndarray:
         """A uniform feature and sign, and t uniform between 1/4 and 3/4."""
-        return np.array(
-            [rng.integers(self.features), rng.uniform(0.25, 0.75), rng.choice([-1, 1])], np.float64
-        )
+        drawn = rng.integers(self.features), rng.uniform(0.25, 0.75), rng.choice([-1, 1])
+        return np.array(drawn, np.float64)
 
     def _label(self, concepts: np.ndarray, points: np.ndarray) -> np.ndarray:
         feature, threshold, sign = np.moveaxis(concepts, -1, 0)
@@ -111,10 +103,11 @@ class Stumps(ConceptClass):
 
 @attrs.frozen(eq=False)
 class _Cuts:
-    """Slots for the concepts of b samples in order, k = 2 + 2·d·m: by feature, sign and sorted values t.
+    """Slots for the concepts of b samples in order, k = 2 + 2·d·m: by feature, sign and sorted values t (b,
+    d, m).
 
-    Shapes: values (b, d, m), increasing; gains (b, k); allowed (b, k) bool, True if t is present, the first
-    of equal values, and not the least value, for which the labelling is constant.
+    allowed (b, k) bool: True if t is present, the first of equal values, and not the least value, for which
+    the labelling is constant.
     """
 
     values: np.ndarray
@@ -143,7 +136,6 @@ class _Cuts:
         )
 
     def concepts_at(self, samples: np.ndarray, slots: np.ndarray) -> np.ndarray:
-        """The concepts (n, 3) in slots (n,) of samples (n,)."""
         _, features, size = self.values.shape
         concepts = np.ones((len(slots), 3))
         concepts[:, 0] = 0
@@ -157,11 +149,8 @@ class _Cuts:
 
 
 def _first_labellings(cuts: _Cuts, points: np.ndarray, present: np.ndarray) -> np.ndarray:
-    """(b, k) bool: whether an allowed slot labels the present points (b, m, d) like no allowed one before it.
-
-    Labellings are compared by the sum of two random words of each point labelled 1, which collide with chance
-    2^-128.
-    """
+    """(b, k) bool: whether an allowed slot labels the present points like no allowed one before it, by sums
+    of two random words a point, which collide with chance 2^-128."""
     words = np.random.default_rng(0).integers(-(2**63), 2**63 - 1, (2, 1, points.shape[1]))
     sums = [_Cuts.sort(points, np.where(present, word, 0), present).gains for word in words]
     keys = np.stack([*sums, ~cuts.allowed])

@@ -1,10 +1,8 @@
 """Conservative deterministic learners as automata that run a batch of games at once.
 
-A conservative learner changes its state only when it errs. Its state is the set of concepts that agree with
-the examples on which it erred. Every state has one function, which predicts the label of every point, and one
-successor for each point. There are at most (points)^(mistakes) states, whereas the version spaces of the
-singletons alone are 2^points. The mistake bounds of SOA and Halving hold for the conservative versions, since
-their proofs only count what a mistake removes.
+A conservative learner changes its state, the set of concepts that agree with the examples on which it erred,
+only when it errs. A state predicts the label of every point and has one successor for each. The mistake
+bounds of SOA and Halving hold, since their proofs only count what a mistake removes.
 """
 
 from __future__ import annotations
@@ -30,10 +28,8 @@ Predict = Callable[[ConceptSets, int], np.ndarray]
 
 
 class Automaton(ABC):
-    """A conservative deterministic learner of a class with a finite domain.
-
-    States are integers, and the first is `START`. Points are columns: `concept_class.domain_indices(x)`.
-    """
+    """A conservative deterministic learner of a class with a finite domain. States are integers, the first
+    `START`. Points are columns: `concept_class.domain_indices(x)`."""
 
     concept_class: ConceptClass
 
@@ -76,11 +72,8 @@ class Automaton(ABC):
 
 @attrs.frozen(eq=False)
 class TableAutomaton(Automaton):
-    """An automaton stored as tables, with S states of which the last is dead.
-
-    Shapes: label (S, points) bool, after (S, points) int32, function (S,) indices of the distinct hypotheses,
-    left (S,) int8, the largest number of further mistakes.
-    """
+    """An automaton stored as tables, with S states of which the last is dead: label (S, points) bool, after
+    (S, points) int32, function (S,) indices of the distinct hypotheses, left (S,) int8."""
 
     concept_class: ConceptClass
     hypotheses: Functions
@@ -108,11 +101,8 @@ class TableAutomaton(Automaton):
 
 @attrs.frozen(eq=False)
 class BinarySearchAutomaton(Automaton):
-    """Binary search: both SOA and Halving for thresholds on N points, computed without tables.
-
-    The thresholds are numbered 0 to N in the order of the domain, with +inf last. The state low·(N + 1) + N -
-    high stands for the thresholds from `low` to `high`.
-    """
+    """Binary search: both SOA and Halving for thresholds on N points, without tables. Thresholds are numbered
+    0 to N, +inf last. State low·(N + 1) + N - high stands for those from `low` to `high`."""
 
     concept_class: ConceptClass
     thresholds: np.ndarray
@@ -152,15 +142,13 @@ class BinarySearchAutomaton(Automaton):
 
 def soa(concept_class: ConceptClass) -> Automaton:
     """The Standard Optimal Algorithm of Littlestone (1988), which errs at most Ldim times: it predicts the
-    label whose concepts have the larger Littlestone dimension; on a tie the label that more concepts give,
-    and then 1.
-    Raises: Unsupported if the domain is not finite or the class is too large to compile."""
+    label whose concepts have the larger Littlestone dimension, else that of more concepts, else 1. Raises:
+    Unsupported if the domain is not finite or the class is too large to compile."""
     return _automaton(concept_class, _by_dimension)
 
 
 def halving(concept_class: ConceptClass) -> Automaton:
-    """Halving: predicts the label that most concepts give, 1 on a tie. It errs at most log2(concepts) times.
-    Raises: as `soa`."""
+    """Halving: predicts the label that most concepts give, 1 on a tie. Raises: as `soa`."""
     return _automaton(concept_class, _by_number)
 
 
@@ -173,9 +161,7 @@ def _automaton(concept_class: ConceptClass, predict: Predict) -> Automaton:
 
 def compile_automaton(concept_class: ConceptClass, predict: Predict) -> TableAutomaton:
     """The automaton of a conservative learner with the predictions (points,) bool that `predict` makes in
-    each state, a set of concepts.
-    Raises: Unsupported if there are too many states: at once where an estimate says so, for the compilation
-    takes minutes."""
+    each state, a set of concepts. Raises: Unsupported if there are too many states."""
     sets = concept_sets(concept_class)
     max_states = MAX_ENTRIES // sets.labels.shape[1]
     if _estimate_states(sets) > 1.5 * max_states and _may_have_states(sets, max_states):
@@ -214,7 +200,6 @@ def _too_large(concept_class: ConceptClass, states: str) -> Unsupported:
 
 
 def _build_tables(concept_class: ConceptClass, label: np.ndarray, after: np.ndarray) -> TableAutomaton:
-    """Build an automaton from the rows of its states, where -1 in `after` stands for the dead state."""
     dead = len(label)
     label = np.concatenate([label, np.zeros_like(label[:1])])
     after = np.concatenate([np.where(after < 0, dead, after), np.full_like(after[:1], dead)])

@@ -18,14 +18,10 @@ MAX_SETS = 2**20  # sets with a cached dimension, about 200 bytes each
 
 
 class ConceptSets:
-    """The distinct labellings of a finite domain by a class. A set of them is an int, with a bit for each.
-
-    labels: (concepts, points) bool. ones: for each point, the set of concepts that label it 1. all: of all
-    concepts.
-    """
+    """The distinct labellings (concepts, points) bool of a finite domain by a class. A set of them is an int,
+    with a bit for each: `ones` for each point, those that label it 1; `all`."""
 
     def __init__(self, name: str, labels: np.ndarray) -> None:
-        """name: the name of the class in messages."""
         self.name = name
         self.labels = labels
         self.ones = [pack_set(column) for column in labels.T]
@@ -44,7 +40,6 @@ class ConceptSets:
         return low
 
     def shatters(self, concepts: int, depth: int) -> bool:
-        """Whether the set shatters a tree of this depth."""
         if depth <= 0:
             return bool(concepts)
         low, high = self._bounds_of(concepts)
@@ -119,10 +114,9 @@ def build_shattered_tree(concept_class: ConceptClass) -> nx.DiGraph[Any]:
     """A tree of depth Ldim that the class shatters (Definition 2.1 of Li, Wang, Ye). Raises: as
     `concept_sets`.
 
-    A node is the tuple of labels (y_1, ..., y_t) on the path to it; the root is (). Inner nodes have the
-    attributes `point`, the point at this node, and `column`, its index in the domain. Leaves have `concept`,
-    the index in `dichotomies(domain)` of a labelling that is consistent with the path. Edges have `label`, 0
-    or 1.
+    A node is the tuple of labels on the path to it; the root is (). Inner nodes have a `point` and its
+    `column` in the domain; leaves have `concept`, the index in `dichotomies(domain)` of a labelling that is
+    consistent with the path. Edges have `label`, 0 or 1.
     """
     sets = concept_sets(concept_class)
     domain = concept_class.domain
@@ -144,7 +138,7 @@ def build_shattered_tree(concept_class: ConceptClass) -> nx.DiGraph[Any]:
     return tree
 
 
-def format_tree(tree: nx.DiGraph[Any]) -> str:
+def format_tree(tree: nx.DiGraph[Any], node: tuple[int, ...] = ()) -> str:
     """A tree as text, one line a node: the label that leads to it, then its point.
 
     >>> from arena.concepts import Thresholds
@@ -153,14 +147,9 @@ def format_tree(tree: nx.DiGraph[Any]) -> str:
     ├─0→ ·
     └─1→ ·
     """
-    return "\n".join(_lines(tree, ()))
-
-
-def _lines(tree: nx.DiGraph[Any], node: tuple[int, ...]) -> list[str]:
     if "point" not in tree.nodes[node]:
-        return ["·"]
-    lines = [format_point(tree.nodes[node]["point"])]
+        return "·"
+    text = format_point(tree.nodes[node]["point"])
     for label, first, rest in ((0, "├─0→ ", "│    "), (1, "└─1→ ", "     ")):
-        subtree = _lines(tree, (*node, label))
-        lines += [first + subtree[0], *(rest + line for line in subtree[1:])]
-    return lines
+        text += f"\n{first}" + format_tree(tree, (*node, label)).replace("\n", f"\n{rest}")
+    return text

@@ -23,11 +23,8 @@ Members = tuple[int, ...]
 
 @attrs.frozen(eq=False)
 class SparseMajorityAutomaton(TableAutomaton):
-    """The automaton of `sparse_majority`.
-
-    members: for each state the concepts whose majority it predicts, as indices of the distinct labellings of
-        the domain; an odd number, with repeats, and none for the dead state.
-    """
+    """The automaton of `sparse_majority`. members: for each state the concepts whose majority it predicts, as
+    indices of the distinct labellings of the domain; an odd number, with repeats, none for the dead state."""
 
     members: tuple[Members, ...]
 
@@ -42,15 +39,12 @@ def sparse_majority(concept_class: ConceptClass) -> SparseMajorityAutomaton:
     """The learner with the least mistake bound among those that predict with majorities of concepts.
 
     After Hanneke, Livni, Moran, Online Learning with Simple Predictors (COLT 2021), who show that O(Ldim)
-    mistakes and O(VC*) members suffice (Lemma E.9 of Li, Wang, Ye). On a finite class the least mistake bound
-    can be computed, so the members are found by integer programmes instead of a minimax argument:
-    docs/proofs/sparse_majority.md.
+    mistakes and O(VC*) members suffice (Lemma E.9 of Li, Wang, Ye). Here integer programmes find the members,
+    instead of a minimax argument: docs/proofs/sparse_majority.md.
 
-    Each prediction is the majority of an odd number of members, at most `most_members`. A realizable game has
-    at most `mistakes` mistakes, and no deterministic learner that predicts with majorities of concepts has a
-    smaller bound. In each state the members are as few as the bound allows, unless a search was cut short
-    after `MAX_NODES` nodes.
-    Raises: Unsupported if the domain is not finite or the class is too large.
+    Each prediction is the majority of an odd number of members, in each state as few as the bound allows
+    unless a search was cut short after `MAX_NODES` nodes. Raises: Unsupported if the domain is not finite or
+    the class is too large.
     """
     points = len(concept_class.domain or ())
     if points > MAX_POINTS:
@@ -117,7 +111,6 @@ class _MistakeBudgets:
         return self._lower_bounds[concepts]
 
     def _find_members(self, concepts: int, budget: int) -> Members | None:
-        """Members whose majority keeps the budget, or None; labels are forced where a majority failed."""
         forced: dict[int, bool] = {}
         while True:
             members = self._majorities.find(forced)
@@ -136,7 +129,6 @@ class _MistakeBudgets:
             forced |= {point: not predicted[point] for point in wrong}
 
     def _within(self, concepts: int, side: int, budget: int) -> bool:
-        """Whether a mistake that leaves this side of a set is within the set's budget."""
         return not side or (side != concepts and self._can_keep(side, budget - 1))
 
 

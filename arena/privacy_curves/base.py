@@ -32,11 +32,9 @@ _BISECTIONS = 60  # after which an ε is known to the last digits
 
 @attrs.frozen(eq=False)
 class LossDistribution:
-    """A pair of distributions P and Q that dominates a mechanism, by the law of ln(P/Q) under P.
-
-    Entry i of `masses` is the probability of the loss (first + i)·step. infinite: that of an infinite loss,
-    with all that rounding gave up.
-    """
+    """A pair of distributions P and Q that dominates a mechanism, by the law of ln(P/Q) under P. Entry i of
+    `masses` is the probability of the loss (first + i)·step; `infinite` that of an infinite loss, with all
+    that rounding gave up."""
 
     step: float
     first: int
@@ -45,20 +43,16 @@ class LossDistribution:
 
     @property
     def losses(self) -> np.ndarray:
-        """The losses of the entries, increasing."""
         return self.step * (self.first + np.arange(len(self.masses)))
 
     @classmethod
     def from_cells(cls, masses_of: MassesOf, low: float, high: float, step: float) -> LossDistribution:
         """Discretise a pair of distributions.
 
-        masses_of: of increasing losses ℓ (k,), the probabilities (k + 1,) under P and under Q that the loss
-            lies below the first, between each and the next, and above the last.
-
-        Each cell is replaced by its two ends, with the same mass under P and under Q. A pair that is made
-        coarser so
-        dominates the given one: δ(ε) becomes its chords over e^ε, which lie above it since it is convex. Mass
-        below `low` is moved up to it, and mass above `high` to infinity; P has hardly any there.
+        masses_of: of increasing losses ℓ (k,), the probabilities (k + 1,) under P and under Q of the cells
+        between them. Each cell is replaced by its two ends, with the same mass under P and under Q. That
+        dominates the given pair: δ(ε) becomes its chords over e^ε, which lie above it since it is convex.
+        Mass below `low` is moved up to it, and mass above `high` to infinity; P has hardly any there.
         """
         first, last = math.floor(low / step), math.ceil(high / step)
         if last - first > _MOST_CELLS:
@@ -80,8 +74,7 @@ class LossDistribution:
     def from_atoms(
         cls, losses: ArrayLike, masses: ArrayLike, step: float, infinite: float = 0.0
     ) -> LossDistribution:
-        """Discretise losses (k,) that have these probabilities under P; `infinite`: that of an
-        infinite loss."""
+        """Discretise losses (k,) with these probabilities under P; `infinite`: of an infinite loss."""
         places = np.asarray(losses) / step
         below = np.floor(places).astype(int)
         first = int(below.min())
@@ -107,8 +100,8 @@ class LossDistribution:
 
     def compose(self, times: int) -> LossDistribution:
         """The distribution of the sum of so many independent losses, by a Fourier transform on a window,
-        outside of which the sum lies with a probability of at most 1e-16 (Chernoff); this and rounding
-        errors become infinite loss."""
+        outside of which it lies with a probability of at most 1e-16 (Chernoff); this and rounding become
+        infinite loss."""
         if times == 1:
             return self
         low, high = self._find_window(times)
@@ -129,7 +122,6 @@ class LossDistribution:
         return LossDistribution(self.step, first, composed, infinite)
 
     def _find_window(self, times: int) -> tuple[float, float]:
-        """Losses below and above which the sum lies with a probability of at most 1e-16 each."""
         present = self.masses > 0
         logs, losses = np.log(self.masses[present]), self.losses[present]
         mean = float(self.masses @ self.losses)
@@ -174,9 +166,8 @@ def refine_grid(
     """Halve the step of a grid until a figure hardly changes, or the grid is too large.
 
     make: the losses on a grid with this step in nats. figure: of the losses of one direction; the larger one
-    counts.
-    tolerance: the relative change at which a finer grid is no longer tried.
-    Returns: the least figure, and the losses on the last grid. Raises: Unsupported if the first is too large.
+    counts. tolerance: the relative change that ends it. Returns: the least figure, and the losses on the last
+    grid. Raises: Unsupported if the first is too large.
     """
     best, losses = math.inf, make(step)
     while True:
@@ -194,8 +185,7 @@ class PrivacyCurve(ABC):
     """δ(ε) of a mechanism: it is (ε, δ(ε))-DP for every ε ≥ 0, in both directions.
 
     A subclass is a frozen attrs class whose fields are numbers and yes or no, since ledgers store them. Its
-    family has for each scale the curve of the same mechanism with its noise divided by the scale. Audits
-    report which members of the family are refuted.
+    family has for each scale the curve with the noise divided by it; audits report which of them are refuted.
     """
 
     name: ClassVar[str]
@@ -206,12 +196,10 @@ class PrivacyCurve(ABC):
         """(k,): δ at each ε ≥ 0 (k,) in nats, never below the true value. Raises: Unsupported."""
 
     def rescale(self, scale: float) -> Self:
-        """The member of its family with this scale, relative to this curve."""
         return attrs.evolve(self, **{self.scaled: getattr(self, self.scaled) * scale})  # type: ignore[misc]
 
     def loss_distributions(self, step: float) -> tuple[LossDistribution, ...]:
-        """Privacy losses on a grid with this step in nats that dominate the claim: one a direction,
-        or one for both."""
+        """Privacy losses on a grid with this step (nats) that dominate the claim: one a direction, or one."""
         epsilons = _TABLE_END * np.linspace(0, 1, _TABLE_POINTS) ** 2
         deltas, odds = self.deltas(epsilons), np.exp(epsilons)
         # Chords of δ over e^ε are the δ of losses at their ends; negative losses mirror the positive ones.

@@ -31,9 +31,9 @@ _BISECTIONS = 60  # after which the end of a curve is known to the last digits
 def compose_curves(curves: Iterable[PrivacyCurve]) -> PrivacyCurve:
     """The claim of mechanisms with these claims on the same data, each chosen after the results before it.
 
-    Gaussian curves give a Gaussian curve; so do claims of zero-concentrated privacy, of Rényi privacy of one
-    order, and of pure privacy with one ε. Anything else is composed by its privacy losses, which is tight if
-    the claims are: docs/proofs/loss_distribution.md. Raises: InvalidArgument if there are none.
+    Alike ones of Gaussian, zero-concentrated, Rényi (one order) or pure (one ε) privacy give one of that
+    kind. Anything else is composed by its privacy losses, which is tight if the claims are:
+    docs/proofs/loss_distribution.md. Raises: InvalidArgument if there are none.
     """
     parts = list(curves)
     if not parts:
@@ -98,7 +98,6 @@ class ComposedCurve(PrivacyCurve):
 def _add(
     first: Sequence[LossDistribution], second: Sequence[LossDistribution]
 ) -> tuple[LossDistribution, ...]:
-    """Convolve the losses of each direction; a single one stands for both."""
     both = max(len(first), len(second))
     ends = (list(losses) * (both // len(losses)) for losses in (first, second))
     return tuple(one.convolve(other) for one, other in zip(*ends, strict=True))
@@ -130,9 +129,8 @@ Table: TypeAlias = tuple[np.ndarray, np.ndarray]  # increasing ε ≥ 0, and δ 
 
 
 def extend_to_group(curve: PrivacyCurve, steps: int) -> PrivacyCurve:
-    """The claim for data sets that so many steps connect, from the curve of a step between neighbours: of its
-    kind for Gaussian, pure and zero-concentrated privacy, else the best bound. Proof:
-    docs/proofs/neighbours.md."""
+    """The claim for data sets that so many steps connect, from that of one step: of its kind for Gaussian,
+    pure and zero-concentrated privacy, else the best bound. Proof: docs/proofs/neighbours.md."""
     if steps == 1:
         return curve
     if isinstance(curve, GaussianCurve) and not curve.slack:
@@ -195,11 +193,9 @@ def _tabulate(curve: PrivacyCurve, steps: int) -> Table:
 
 
 def _join(first: Table, second: Table) -> Table:
-    """The curve of two parts of the way, one after the other.
-
-    An event of probability x has at most the probability e^ε·x + δ(ε) at the end of a part, for every ε of
-    either sign. From each of many x, the best bounds of both parts give one for the whole way.
-    """
+    """The curve of two parts of the way, one after the other. An event of probability x has at most the
+    probability e^ε·x + δ(ε) at the end of a part, for every ε of either sign; from each of many x, the best
+    bounds of both parts give one for the whole way."""
     lines, turns = zip(*map(_list_lines, (first, second)), strict=True)
     last = [float(ends.min(initial=0.0, where=np.isfinite(ends))) for ends in turns]
     start = min(last[0], last[1] - float(first[0][-1])) - 1  # so small that the last lines of both are best

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Self
 
 import attrs
@@ -48,19 +48,49 @@ def _outputs_at(losses: np.ndarray, rate: float, sigma: float, shift: float) -> 
 
 
 @attrs.frozen
-class NoisyStep:
-    """A step that publishes a Gaussian noisy sum over a random part of the data.
+class NoisyStepsCurve(PrivacyCurve):
+    """Steps that each publish a Gaussian noisy sum over a new random part of the data.
 
-    rate: q, the chance of an example to be in the part. sigma: of the noise. shift: by how much an example
-    that is changed, and in the part, moves the sum.
+    rate: q, the chance of an example to be in the part. shift: by how much an example that is changed, and in
+    the part, moves the sum. slack: a probability that is added to δ, such as that of a rounding error.
+    replaced: an example is replaced, and each part has a fixed size, the share `rate` of the data. Otherwise
+    one is added, removed or zeroed out, and is in each part independently with chance `rate`.
+
+    Never below the true value, except for rounding in the last digits. Dominating pairs: Theorem 11 of Zhu,
+    Dong, Wang (2022), Optimal Accounting of Differential Privacy via Characteristic Function, and for parts
+    of a fixed size Theorem 9 of Balle, Barthe, Gaboardi (2018), Privacy Amplification by Subsampling. Grid:
+    docs/proofs/loss_distribution.md.
     """
 
-    rate: float
-    sigma: float
-    shift: float = 1.0
+    name = "noisy steps"
+
+    rate: float = attrs.field(validator=[number, more_than(0), at_most(1)])
+    sigma: float = attrs.field(validator=[number, more_than(0), less_than(math.inf)])
+    times: int = attrs.field(validator=[whole, at_least(1)])
+    shift: float = attrs.field(default=1.0, validator=[number, more_than(0), less_than(math.inf)])
+    replaced: bool = attrs.field(default=False, validator=yes_or_no)
+    slack: float = attrs.field(default=0.0, validator=[number, at_least(0), less_than(1)])
+
+    def deltas(self, epsilons: np.ndarray) -> np.ndarray:
+        directions = _find_distributions(attrs.evolve(self, slack=0.0))
+        return self.slack + np.array([max(loss.delta(float(e)) for loss in directions) for e in epsilons])
+
+    def loss_distributions(self, step: float) -> tuple[LossDistribution, ...]:
+        composed = _compose(attrs.evolve(self, slack=0.0), step)
+        return tuple(attrs.evolve(loss, infinite=min(1.0, loss.infinite + self.slack)) for loss in composed)
+
+    def epsilon(self, delta: float) -> float:
+        return math.inf if self.slack >= delta else _find_epsilon(self, delta - self.slack)
+
+    def rescale(self, scale: float) -> Self:
+        return attrs.evolve(self, sigma=self.sigma / scale)
+
+    def __str__(self) -> str:
+        sums = "one noisy sum" if self.times == 1 else f"{self.times:,} noisy sums"
+        return f"{sums} with rate {self.rate:.4g} and noise multiplier {self.sigma:.4g}"
 
     def masses_if_removed(self, losses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """P = (1 − q)·N(0, σ²) + q·N(shift, σ²) against Q = N(0, σ²)."""
+        """Of one step, P = (1 − q)·N(0, σ²) + q·N(shift, σ²) against Q = N(0, σ²)."""
         zero, one = _tails(_outputs_at(losses, self.rate, self.sigma, self.shift), self.sigma, self.shift)
         return (1 - self.rate) * zero + self.rate * one, zero
 
@@ -74,9 +104,8 @@ class NoisyStep:
         the noisy sum: positive losses are those of `masses_if_removed`, negative ones mirror them, and the
         remaining mass has loss 0. Grids contain the loss 0."""
         p, q = self.masses_if_removed(losses)
-        ends = np.concatenate([losses, [np.inf]])  # the upper end of each cell
         positive = np.concatenate([[-np.inf], losses]) >= 0
-        negative = ends <= 0
+        negative = np.concatenate([losses, [np.inf]]) <= 0
         mirrored = self.masses_if_removed(-losses[::-1])
         found_p = np.where(positive, p, 0.0) + np.where(negative, mirrored[1][::-1], 0.0)
         found_q = np.where(positive, q, 0.0) + np.where(negative, mirrored[0][::-1], 0.0)
@@ -97,119 +126,55 @@ class NoisyStep:
 
 
 @lru_cache(maxsize=1_024)  # an audit asks for the claim in every block
-def noisy_steps_epsilon(step: NoisyStep, times: int, delta: float, *, replaced: bool) -> float:
-    """The ε of so many steps at δ, each over a new part of the data, when an example is changed.
-
-    replaced: the example is replaced, and each part has a fixed size, of which `rate` is the share of the
-        data; `shift` is by how much that moves the sum. Otherwise the example is added, removed or zeroed
-        out, and is in each part independently with chance `rate`.
-
-    Never below the true value, except for rounding in the last digits. Dominating pairs: Theorem 11 of Zhu,
-    Dong, Wang (2022), Optimal Accounting of Differential Privacy via Characteristic Function, and for parts
-    of a fixed size Theorem 9 of Balle, Barthe, Gaboardi (2018), Privacy Amplification by Subsampling. Grid:
-    docs/proofs/loss_distribution.md.
-    """
+def _find_epsilon(curve: NoisyStepsCurve, delta: float) -> float:
     check_value("delta", delta, more_than(0), less_than(1))
-    return _refine(step, times, replaced, lambda loss: loss.epsilon(delta), _TOLERANCE)[0]
-
-
-def noisy_steps_delta(step: NoisyStep, times: int, epsilon: float, *, replaced: bool) -> float:
-    """The δ of so many steps at ε; the rest is as in `noisy_steps_epsilon`."""
-    return _refine(step, times, replaced, lambda loss: loss.delta(epsilon), _TOLERANCE)[0]
+    return _refine(attrs.evolve(curve, slack=0.0), lambda loss: loss.epsilon(delta), _TOLERANCE)[0]
 
 
 @lru_cache(maxsize=128)
-def _compose(step: NoisyStep, times: int, replaced: bool, cell: float) -> tuple[LossDistribution, ...]:
-    top = step.largest_loss
-    bottom = min(top, -math.log1p(-step.rate)) if step.rate < 1 else top
-    if replaced:
-        pairs = [(step.masses_if_replaced, -top, top)]
+def _compose(curve: NoisyStepsCurve, cell: float) -> tuple[LossDistribution, ...]:
+    top = curve.largest_loss
+    bottom = min(top, -math.log1p(-curve.rate)) if curve.rate < 1 else top
+    if curve.replaced:
+        pairs = [(curve.masses_if_replaced, -top, top)]
     else:
-        pairs = [(step.masses_if_removed, -bottom, top), (step.masses_if_added, -top, bottom)]
-    return tuple(LossDistribution.from_cells(*pair, cell).compose(times) for pair in pairs)
+        pairs = [(curve.masses_if_removed, -bottom, top), (curve.masses_if_added, -top, bottom)]
+    return tuple(LossDistribution.from_cells(*pair, cell).compose(curve.times) for pair in pairs)
 
 
 def _refine(
-    step: NoisyStep, times: int, replaced: bool, figure: Callable[[LossDistribution], float], tolerance: float
+    curve: NoisyStepsCurve, figure: Callable[[LossDistribution], float], tolerance: float
 ) -> tuple[float, tuple[LossDistribution, ...]]:
-    """The figure on grids that are made finer until it hardly changes, or are too large; and the last one."""
-    for name in ("sigma", "shift"):
-        check_value(name, getattr(step, name), more_than(0), less_than(math.inf))
-    check_value("rate", step.rate, more_than(0), at_most(1))
-    check_value("times", times, whole, at_least(1))
-    coarse = _compose(step, 1, replaced, step.largest_loss / _FIRST_CELLS)[0]
+    coarse = _compose(attrs.evolve(curve, times=1), curve.largest_loss / _FIRST_CELLS)[0]
     mean = coarse.masses @ coarse.losses
     cell = math.sqrt(float(coarse.masses @ (coarse.losses - mean) ** 2)) / 2
-    return refine_grid(lambda finer: _compose(step, times, replaced, finer), cell, figure, tolerance)
+    return refine_grid(partial(_compose, curve), cell, figure, tolerance)
 
 
 @lru_cache(maxsize=512)
-def _find_distributions(step: NoisyStep, times: int, replaced: bool) -> tuple[LossDistribution, ...]:
+def _find_distributions(curve: NoisyStepsCurve) -> tuple[LossDistribution, ...]:
     """The composed privacy losses, one for each direction, on a grid fine enough for a whole curve."""
     try:
-        return _refine(step, times, replaced, lambda loss: loss.epsilon(_SMALL_DELTA), _CURVE_TOLERANCE)[1]
+        return _refine(curve, lambda loss: loss.epsilon(_SMALL_DELTA), _CURVE_TOLERANCE)[1]
     except ArithmeticError as error:
-        raise Unsupported("there is hardly any noise", value=step.sigma) from error
+        raise Unsupported("there is hardly any noise", value=curve.sigma) from error
 
 
-@attrs.frozen
-class NoisyStepsCurve(PrivacyCurve):
-    """So many noisy sums over random parts of the data, as in `noisy_steps_epsilon`.
-
-    rate, sigma, shift: as of `NoisyStep`. slack: a probability that is added to δ, such as that of a rounding
-    error.
-    """
-
-    name = "noisy steps"
-
-    rate: float = attrs.field(validator=[number, more_than(0), at_most(1)])
-    sigma: float = attrs.field(validator=[number, more_than(0), less_than(math.inf)])
-    times: int = attrs.field(validator=[whole, at_least(1)])
-    shift: float = attrs.field(default=1.0, validator=[number, more_than(0), less_than(math.inf)])
-    replaced: bool = attrs.field(default=False, validator=yes_or_no)
-    slack: float = attrs.field(default=0.0, validator=[number, at_least(0), less_than(1)])
-
-    @property
-    def step(self) -> NoisyStep:
-        """One of the steps."""
-        return NoisyStep(self.rate, self.sigma, self.shift)
-
-    def deltas(self, epsilons: np.ndarray) -> np.ndarray:
-        directions = _find_distributions(self.step, self.times, self.replaced)
-        return self.slack + np.array([max(loss.delta(float(e)) for loss in directions) for e in epsilons])
-
-    def loss_distributions(self, step: float) -> tuple[LossDistribution, ...]:
-        composed = _compose(self.step, self.times, self.replaced, step)
-        return tuple(attrs.evolve(loss, infinite=min(1.0, loss.infinite + self.slack)) for loss in composed)
-
-    def epsilon(self, delta: float) -> float:
-        if self.slack >= delta:
-            return math.inf
-        return noisy_steps_epsilon(self.step, self.times, delta - self.slack, replaced=self.replaced)
-
-    def rescale(self, scale: float) -> Self:
-        return attrs.evolve(self, sigma=self.sigma / scale)
-
-    def __str__(self) -> str:
-        sums = "one noisy sum" if self.times == 1 else f"{self.times:,} noisy sums"
-        return f"{sums} with rate {self.rate:.4g} and noise multiplier {self.sigma:.4g}"
-
-
-def renyi_epsilon(step: NoisyStep, times: int, delta: float) -> float:
-    """The ε of so many steps at δ by Rényi divergences of integer orders, for comparison: Theorem 5 and
-    section 3.3 of Mironov, Talwar, Zhang, Rényi Differential Privacy of the Sampled Gaussian Mechanism
-    (2019), with the conversion of Canonne, Kamath, Steinke (2020). Examples are added or removed."""
+def renyi_epsilon(steps: NoisyStepsCurve, delta: float) -> float:
+    """The ε of the steps at δ by Rényi divergences of integer orders, for comparison: Theorem 5 and section
+    3.3 of Mironov, Talwar, Zhang, Rényi Differential Privacy of the Sampled Gaussian Mechanism (2019), with
+    the conversion of Canonne, Kamath, Steinke (2020). Examples are added or removed."""
     from scipy.special import gammaln, logsumexp  # slow to import
 
     check_value("delta", delta, more_than(0), less_than(1))
-    ratio, best = step.shift / step.sigma, math.inf
+    ratio, best = steps.shift / steps.sigma, math.inf
     for order in (*range(2, 64), *range(64, 1_025, 32)):
         k = np.arange(order + 1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            stays = np.where(order > k, (order - k) * np.log1p(-step.rate), 0.0)
+            stays = np.where(order > k, (order - k) * np.log1p(-steps.rate), 0.0)
         terms = gammaln(order + 1) - gammaln(k + 1) - gammaln(order - k + 1) + stays
-        terms += k * math.log(step.rate) + k * (k - 1) * ratio**2 / 2
-        divergence = times * float(logsumexp(terms)) / (order - 1)
+        terms += k * math.log(steps.rate) + k * (k - 1) * ratio**2 / 2
+        divergence = steps.times * float(logsumexp(terms)) / (order - 1)
         slack = math.log1p(-1 / order) - (math.log(delta) + math.log(order)) / (order - 1)
         best = min(best, divergence + slack)
     return max(0.0, best)
@@ -217,10 +182,8 @@ def renyi_epsilon(step: NoisyStep, times: int, delta: float) -> float:
 
 def gaussian_delta(epsilon: float, mu: float) -> float:
     """δ(ε), ε in nats, of the Gaussian mechanism whose noise has standard deviation 1/μ for numbers that
-    differ by 1.
-
-    Theorem 8 of Balle and Wang (2018): Φ(μ/2 − ε/μ) − e^ε·Φ(−μ/2 − ε/μ), never rounded down to 0.
-    """
+    differ by 1: Φ(μ/2 − ε/μ) − e^ε·Φ(−μ/2 − ε/μ) (Theorem 8 of Balle and Wang 2018), never rounded down to
+    0."""
     from scipy.special import erfcx, log_ndtr, ndtr  # slow to import
 
     first, second = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
@@ -245,7 +208,7 @@ class GaussianCurve(PrivacyCurve):
 
     @classmethod
     def of_claim(cls, epsilon: float, delta: float) -> Self:
-        """The curve of the least noise whose ε at delta is at most epsilon (nats). 0 < delta < 1."""
+        """The curve of the least noise whose ε (nats) at delta is at most epsilon. 0 < delta < 1."""
         check_value("epsilon", epsilon, number, more_than(0))
         check_value("delta", delta, number, more_than(0), less_than(1))
         low, high = 0.0, 1.0

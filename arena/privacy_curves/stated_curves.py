@@ -1,7 +1,5 @@
-"""Curves of claims that papers state: pure, concentrated and Rényi privacy, and tables of points.
-
-What δ a bound on Rényi divergences implies: docs/proofs/renyi_curves.md.
-"""
+"""Curves of claims that papers state (docs/proofs/renyi_curves.md): pure, concentrated, Rényi privacy,
+tables."""
 
 from __future__ import annotations
 
@@ -35,11 +33,8 @@ _TRADE_OFF_FORM = (
 
 @attrs.frozen
 class PureCurve(PrivacyCurve):
-    """(ε, 0)-DP: no easier to tell the worlds apart than by randomised response.
-
-    bound: ε in nats. times: how many mechanisms with this claim are used on the same data, each chosen after
-    the results before it; no bound that uses nothing but their ε is smaller: docs/proofs/composition.md.
-    """
+    """(ε, 0)-DP: no easier to tell the worlds apart than by randomised response. bound: ε in nats. times: how
+    many mechanisms with this claim are used on the same data, adaptively: docs/proofs/composition.md."""
 
     name = "pure"
     scaled = "bound"
@@ -72,8 +67,6 @@ class PureCurve(PrivacyCurve):
 
 
 class DivergenceCurve(PrivacyCurve):
-    """A claim that bounds Rényi divergences, with the δ(ε) that it implies."""
-
     def deltas(self, epsilons: np.ndarray) -> np.ndarray:
         p, q = _list_corners(self)
         common = (p - np.exp(np.minimum(epsilons, 700.0))[:, None] * q).max(axis=1)
@@ -127,11 +120,9 @@ class RenyiCurve(DivergenceCurve):
 
 @lru_cache(maxsize=1_024)
 def _list_corners(curve: DivergenceCurve) -> tuple[np.ndarray, np.ndarray]:
-    """Corners of a polygon around the probabilities (p, q) that an event may have in the two worlds.
-
-    By the data-processing inequality p^α·q^(1 − α) + (1 − p)^α·(1 − q)^(1 − α) ≤ e^((α − 1)·D_α). The set of
-    these is convex, so that it lies within the polygon of its tangents.
-    """
+    """Corners of a polygon around the probabilities (p, q) that an event may have in the two worlds. By the
+    data-processing inequality p^α·q^(1 − α) + (1 − p)^α·(1 − q)^(1 − α) ≤ e^((α − 1)·D_α), a convex set,
+    which lies within the polygon of its tangents."""
     logit = np.linspace(-_FARTHEST, _FARTHEST, _PROBABILITIES)
     lower, slope = np.zeros(len(logit)), np.zeros(len(logit))
     for order in curve.orders[::_EVERY]:
@@ -186,11 +177,8 @@ def _read_numbers(values: Iterable[float]) -> tuple[float, ...]:
 
 @attrs.frozen
 class TabulatedCurve(PrivacyCurve):
-    """δ(ε) through given points, linear in e^ε between them and constant after the last.
-
-    epsilons: (k,), nats. values: (k,), δ at each. scale: by which every ε is multiplied, for its family.
-    Raises: InvalidArgument if this is no privacy curve.
-    """
+    """δ(ε) through points: `values` (k,) at `epsilons` (k,) in nats, linear in e^ε between them and constant
+    after the last. scale: by which every ε is multiplied. Raises: InvalidArgument if it is no curve."""
 
     name = "table"
     scaled = "scale"
@@ -213,12 +201,9 @@ class TabulatedCurve(PrivacyCurve):
 
     @classmethod
     def from_trade_off(cls, type_1: Sequence[float], type_2: Sequence[float]) -> Self:
-        """The privacy curve of a trade-off function, linear between the given points; of its worse direction.
-
-        type_1: (k,), the error of tests in world 0, from 0 to 1. type_2: (k,), the least error in world 1
-            that the claim allows.
-        Raises: InvalidArgument if it is no trade-off function.
-        """
+        """The curve of a trade-off function, linear between the given points; of its worse direction. type_1:
+        (k,), errors of tests in world 0, from 0 to 1. type_2: (k,), the least error in world 1 that the claim
+        allows. Raises: InvalidArgument if it is no trade-off function."""
         a, b = np.array(_read_numbers(type_1)), np.array(_read_numbers(type_2))
         _check(
             len(a) == len(b) > 1, "a trade-off function needs two points at least", len(a), _TRADE_OFF_FORM

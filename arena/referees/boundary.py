@@ -1,8 +1,7 @@
 """The boundary between a game and its players: what the adversary hands over, and what the learner returns.
 
 Every value of the adversary's is read once, and only the copy is compared and passed on: of plain types, in
-memory that nobody can write to. So neither a subclass nor a later change makes the learner receive anything
-else.
+memory that nobody can write to. So the learner receives nothing else, whatever subclasses or changes do.
 """
 
 from __future__ import annotations
@@ -31,20 +30,16 @@ class Position:
     round: int = 0
 
     def refuse_adversary(self, rule: str, **details: Any) -> ProtocolViolation:
-        """The violation of `rule` by the adversary, to be raised."""
         return ProtocolViolation(rule, player=f"adversary {self.adversary}", round=self.round, **details)
 
     def refuse_learner(self, rule: str, **details: Any) -> ProtocolViolation:
-        """The violation of `rule` by the learner, to be raised."""
         return ProtocolViolation(rule, player=f"learner {self.learner}", round=self.round, **details)
 
 
 class AdversaryInput:
-    """Reads what the adversary's moves hold, for n games whose points have the learner's shape.
-
-    Points are float64, without −0. Arrays that are given once for all games are broadcast without a copy, so
-    that axis 0 has stride 0. Every method raises ProtocolViolation by the adversary.
-    """
+    """Reads what the adversary's moves hold, for n games whose points have the learner's shape: float64,
+    without −0. Arrays that are given once for all games are broadcast without a copy, so that axis 0 has
+    stride 0. Every method raises ProtocolViolation by the adversary."""
 
     def __init__(self, games: int, point_shape: tuple[int, ...], position: Position) -> None:
         self._games = games
@@ -151,8 +146,6 @@ class AdversaryInput:
 
 @attrs.frozen
 class LabelRange:
-    """The labels that a protocol allows: 0 to `highest`, `text` in messages."""
-
     highest: int
     text: str
 
@@ -161,12 +154,8 @@ BINARY = LabelRange(1, "0 or 1")
 
 
 class LearnerCalls:
-    """The running learner of n games. faults: whether every exception of it, even a refusal (ArenaError), is
-    a failure.
-
-    Raises: from every method, PlayerError if the learner raises (a refusal only with `faults`), and
-    ProtocolViolation by the learner if it returns something else than the protocol asks for.
-    """
+    """The running learner of n games. Raises: PlayerError if the learner raises (a refusal, ArenaError, only
+    with `faults`), and ProtocolViolation by the learner for anything that the protocol does not ask for."""
 
     def __init__(self, state: Any, games: int, faults: bool, position: Position) -> None:
         self._state = state
@@ -189,7 +178,6 @@ class LearnerCalls:
             raise PlayerError.of(error, player="learner", name=name, round=round) from error
 
     def call(self, method: str, *arguments: Any) -> Any:
-        """Call a method of the running learner."""
         return self.guard(lambda: getattr(self._state, method)(*arguments))
 
     def ask(self, method: str, *arguments: Any) -> np.ndarray | Hypothesis:
@@ -310,7 +298,6 @@ class LearnerCalls:
     # --- hypotheses -----------------------------------------------------------------------------------------
 
     def hypothesis(self) -> Hypothesis:
-        """The hypothesis of the round, one a game."""
         return self._check_hypothesis(self.call("hypothesis"))
 
     def _check_hypothesis(self, hypothesis: object) -> Hypothesis:

@@ -1,6 +1,5 @@
-"""Online games of T rounds: section 2 of Li, Wang, Ye, Private Online Learning against an Adaptive
-Adversary.
-"""
+"""Online games of T rounds (section 2 of Li, Wang, Ye, Private Online Learning against an Adaptive
+Adversary)."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ from arena.errors import RAISED, ArenaError, InvalidArgument, PlayerError
 from arena.laws import OnlineLaw
 from arena.messages import Commit, Example, Hypothesis, Move, Ready, Shown, Stream
 from arena.referees.referee import Batch, BatchSetup, Probe, Referee
-from arena.referees.scorebook import MistakeCounts
+from arena.referees.scorebook import MistakeCounts, OpenScorebook
 from arena.referees.transcript import ExampleEntry
 from arena.sample import format_point, points_differ
 from arena.settings import at_least, whole
@@ -36,27 +35,21 @@ class OnlineState(Protocol):
 
 
 class OnlineBatch(Batch):
-    """What the online protocols share: rounds, their examples, and the counts of mistakes.
-
-    allowed: the examples to which the games are restricted, or None for all.
-    """
+    """What the online protocols share. allowed: the examples to which the games are restricted, if any."""
 
     mistakes: np.ndarray
 
     def __init__(self, referee: OnlineReferee, setup: BatchSetup) -> None:
         super().__init__(referee, setup)
         self.mistakes = np.zeros(self.games, np.int64)
-        self._scorebook = None if setup.scorebook is None else setup.scorebook.open(self.games)
+        self._scorebook = None if setup.scorebook is None else OpenScorebook(setup.scorebook, self.games)
         self.allowed: AllowedExamples | None = None
 
     @property
     def mistake_counts(self) -> MistakeCounts | None:
         return None if self._scorebook is None else self._scorebook.read()
 
-    # --- the steps of a round -------------------------------------------------------------------------------
-
     def _read_example(self, move: Example) -> tuple[np.ndarray, np.ndarray]:
-        """The points (n, ...) and labels (n,) of world 0, if a realizable game allows them."""
         x, y = self.adversary.read_point(move.x), self.adversary.read_labels(move.y)
         if self.allowed is None:
             return x, y
@@ -74,7 +67,6 @@ class OnlineBatch(Batch):
         return x, y
 
     def _show_learner(self, hypothesis: Hypothesis, x: np.ndarray, y: np.ndarray, update: Any) -> None:
-        """Count the mistake of h_t on (x_t, y_t), then let the learner observe the example."""
         predicted = self.learner.guard(lambda: hypothesis(x))
         self.mistakes += predicted != y
         scorebook = self._scorebook
@@ -87,7 +79,7 @@ class OnlineBatch(Batch):
             self.log.append(ExampleEntry(round=self.round, x=x, y=y, predicted=predicted))
 
     def _blame_adversary(self, call: Callable[[], V]) -> V:
-        """Run code that may refuse a point of the adversary's; the refusal becomes a violation of its own."""
+        """Run code that may refuse a point of the adversary's, as a violation of its own."""
         try:
             return call()
         except ArenaError as error:
@@ -95,8 +87,6 @@ class OnlineBatch(Batch):
 
 
 class ObliviousBatch(OnlineBatch):
-    """Games of one move, the whole sequence."""
-
     def _play_sequence(self, move: Commit) -> Stream:
         hypotheses = []
         for example in self._list_examples(move):
@@ -164,8 +154,6 @@ class ObliviousBatch(OnlineBatch):
 
 
 class AdaptiveBatch(OnlineBatch):
-    """Games of one move a round."""
-
     def _play_round(self, move: Example) -> Shown:
         if not _is_plain(move):
             raise self.refuse("only SpecialRound has a second world")
@@ -199,7 +187,6 @@ class SpecialRoundBatch(OnlineBatch):
         return Shown(self._presented)
 
     def _choose_example(self, move: Example, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Each game's own example at the special round; x, y: that of world 0."""
         other_x = self.adversary.read_point(move.x if move.other_x is None else move.other_x)
         other_y = self.adversary.read_labels(move.y if move.other_y is None else move.other_y)
         differ = points_differ(x, other_x) | (y != other_y)
@@ -218,8 +205,7 @@ def _is_plain(move: object) -> bool:
 
 class AllowedExamples:
     """The examples that keep n games realizable by a class: those that agree with the target, if the
-    adversary names one; otherwise those after which some concept of the class agrees with all of the
-    game's."""
+    adversary names one; otherwise those after which some concept agrees with all of the game's."""
 
     def __init__(self, concepts: ConceptClass, games: int) -> None:
         self.concepts = concepts
@@ -229,9 +215,8 @@ class AllowedExamples:
         self._agreement: Callable[[Any, np.ndarray], np.ndarray] | None = None
 
     def add(self, x: np.ndarray, y: np.ndarray, target: Any) -> np.ndarray:
-        """(n,) bool: the games in which the example x (n, ...), y (n,) is allowed.
-        Raises: InvalidArgument if x is outside the domain, or the target is no concept of the class or not
-        the first one."""
+        """(n,) bool: the games in which the example x (n, ...), y (n,) is allowed. Raises: InvalidArgument if
+        x is outside the domain, or the target is no concept of the class or not the first one."""
         if target is None and self._agreement is None:
             self._spaces = self._spaces or version_spaces(self.concepts, self._games)
             return self._spaces.add(x, y)
@@ -244,7 +229,6 @@ class AllowedExamples:
         return self._agreement(x, y)
 
     def _read_target(self, target: Any) -> Callable[[Any, np.ndarray], np.ndarray]:
-        """The test whether examples agree with the target, which is given once or once for each game."""
         # The copy is safe from later changes by the adversary.
         concepts = self.concepts.check_concepts(target).copy()
         if concepts.ndim == self.concepts.concept_ndim:
@@ -302,8 +286,8 @@ class Adaptive(OnlineReferee):
 
 @attrs.frozen
 class SpecialRound(OnlineReferee):
-    """Definition 2.4: each round the learner presents h_t and receives an example. In one round, chosen by
-    the adversary, there are two examples, one for each world. The view is h_1 … h_T."""
+    """Definition 2.4: each round the learner presents h_t and receives an example, in one round that the
+    adversary chooses another in each world. The view is h_1 … h_T."""
 
     name = "SpecialRound"
     summary = "online learning; the example of one round differs between the worlds"
@@ -319,16 +303,11 @@ class SpecialRound(OnlineReferee):
 @attrs.frozen
 class Realizable(Referee):
     """The protocol of `Oblivious` or `Adaptive`, restricted to games whose examples agree with some concept
-    of a class.
+    of a class: one with a finite domain, thresholds on the line, or halfspaces with margin.
 
     The adversary need not choose that concept beforehand. If it does and names it (`Example.target`), the
     referee has less to do. An example that agrees with no concept left is refused before the learner presents
-    its hypothesis.
-
-    Players, plans and reports know it by the name of the other referee, since it is the same protocol.
-
-    concepts: a class with a finite domain, thresholds on the line, or halfspaces with margin.
-    Raises: InvalidArgument or Unsupported if they are none of these, or too large.
+    its hypothesis. Players, plans and reports know it by the name of the other referee.
     """
 
     learner_state = OnlineState
@@ -353,17 +332,14 @@ class Realizable(Referee):
 
     @property
     def name(self) -> str:  # type: ignore[override] # that of the wrapped referee, which a class cannot know
-        """The name of the protocol."""
         return self.referee.name
 
     @property
     def T(self) -> int:  # noqa: N802 - as in the other referees
-        """The rounds of a game."""
         return self.referee.T
 
     @property
     def committed(self) -> bool:  # type: ignore[override] # likewise
-        """Whether all examples are fixed before the first hypothesis."""
         return self.referee.committed
 
     def open(self, setup: BatchSetup) -> Batch:

@@ -58,8 +58,6 @@ class PredictorBatch(Batch):
         self.halted = freeze(np.zeros(self.games, bool))
         self._shown_halted = self.halted  # as far as the adversary knows
 
-    # --- the moves ------------------------------------------------------------------------------------------
-
     def _train(self, move: Train) -> Trained:
         """Steps 1 to 3 of Figure 1: the learner gets its world's training set."""
         training = self.choose_training(move)
@@ -124,8 +122,6 @@ class PredictorBatch(Batch):
                 for k in range(rounds)
             ]
         return Answers(freeze(labels), freeze(halted))
-
-    # --- the points of both worlds --------------------------------------------------------------------------
 
     def _choose_query(self, move: Query) -> tuple[np.ndarray, np.ndarray | None]:
         """Each game's own query (n, ...), and where the answer is withheld (n,) bool; None: nowhere."""
@@ -225,7 +221,7 @@ class Figure1(PredictorReferee):
     it causes shows at the next round, as silence. t: the most queries of a game; None for no limit.
 
     Deviation: a learner that learns from unlabelled points (remark 3 of the introduction) may be handed some
-    between queries. They too may differ in one place and raise the flag. A halt is then shown.
+    between queries. They may differ in one place and raise the flag. A halt is then shown.
     """
 
     name = "Figure1"
@@ -244,11 +240,9 @@ class Figure1(PredictorReferee):
 @attrs.frozen
 class Voting(PredictorReferee):
     """The training phase of Figure 1, then adaptive queries at up to ℓ public points: the game of Algorithms
-    1 and 2 of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning.
-
-    Points are the same in both worlds. An answer is 0, 1 or ⊥ (`UNSTABLE`: the votes were too close). Every
-    answer is shown, and whether the learner has halted. ell: the most queries of a game; None for no limit.
-    """
+    1 and 2 of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning. An answer is 0, 1 or ⊥
+    (`UNSTABLE`: the votes were too close), always shown, and so is a halt. ell: the most queries of a game;
+    None for no limit."""
 
     name = "Voting"
     summary = "a predictor answers public queries (Liu et al., Revisiting Model-Agnostic Private Learning)"

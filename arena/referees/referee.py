@@ -21,10 +21,7 @@ from arena.sample import BLANK, Sample, Training, own_copy
 
 
 class Worlds:
-    """The worlds of n games: which game is in which; where (`flag`) and in what they have differed.
-
-    relation, users_of: as in `BatchSetup`.
-    """
+    """The worlds of n games: which game is in which; where (`flag`) and in what they have differed."""
 
     def __init__(
         self, worlds: np.ndarray, position: Position, relation: Relation, users_of: UserFunction
@@ -38,16 +35,14 @@ class Worlds:
 
     def choose(self, in_world_0: np.ndarray, in_world_1: np.ndarray) -> np.ndarray:
         """For each game the entry of its own world, of two arrays (n, ...). In a batch of one world it is
-        that world's array, so that the learner cannot tell it from a round in which the worlds do not
-        differ."""
+        that world's array, so that the learner cannot tell it from a round in which the worlds agree."""
         if self._worlds.all() or not self._worlds.any():
             return in_world_1 if self._worlds.any() else in_world_0
         worlds = self._worlds.reshape((-1,) + (1,) * (in_world_0.ndim - 1))
         return own_copy(np.where(worlds, in_world_1, in_world_0))
 
     def challenge(self, differ: np.ndarray, unit: PrivacyUnit, *, rule: str, thing: str = "point") -> None:
-        """Raise the flag of the games in which the worlds now differ.
-        Raises: ProtocolViolation of `rule` for games whose flag is up already."""
+        """Raise the flag where the worlds now differ. Raises: ProtocolViolation of `rule` where it is up."""
         again = differ & self.flag
         if again.any():
             raise self._refuse(
@@ -61,10 +56,8 @@ class Worlds:
             self.challenges.add(unit)
 
     def choose_samples(self, first: Sequence[Sample], second: Sequence[Sample]) -> Training:
-        """The training sets of the games' own worlds; raises the flag where the worlds differ.
-
-        first, second: those of world 0 and of world 1, one for all games or one for each game.
-        """
+        """The training sets of the games' own worlds; raises the flag where the worlds differ. first, second:
+        those of world 0 and of world 1, one for all games or one for each game."""
         games = len(self._worlds)
         if self._relation.kind is not Neighbours.ZERO_OUT_ONE:
             self._refuse_blanks(first, second)
@@ -76,8 +69,8 @@ class Worlds:
         return Training.of(own, np.arange(games))
 
     def include_canaries(self, sample: Sample, canaries: Sample) -> Training:
-        """The training set of one run: the sample, and after it the canaries, one for each game, of the games
-        in world 1. In world 0 it is absent, or blank where neighbours zero out one example."""
+        """The training set of one run: the sample, then the canaries of the games in world 1. In world 0 a
+        canary is absent, or blank where neighbours zero out one example."""
         included, is_zeroed = self._worlds, self._relation.kind is Neighbours.ZERO_OUT_ONE
         if canaries.size != len(included):
             raise self._refuse("there is one canary for each coin", expected=len(included), got=canaries.size)
@@ -146,20 +139,17 @@ REFEREES: dict[str, type[Referee]] = {}  # every protocol by its name, from the 
 
 @attrs.frozen
 class Referee(ABC):
-    """A protocol: which moves are legal when, what reaches the learner, and what the adversary may see.
+    """A protocol: which moves are legal when, what reaches the learner, and what the adversary may see. A
+    subclass with a `name` is a protocol, and wherever it is defined, all tools find it in `REFEREES`.
 
-    A subclass with a `name` is a protocol, and wherever it is defined, all tools find it in `REFEREES`.
-
-    name: what the command line calls it. summary: what `arena list --help` says of it.
-    batch: the class of its batches of games, with the moves and their order.
+    name: what the command line calls it. summary: what `arena list --help` says of it. batch: the class of
+    its batches of games, with the moves and their order.
     learner_state: what its running learners must have. learner_protocol: the protocol that they name, if
-    another one.
-    challenges: in what the worlds may differ; nothing if there is one world.
-    committed: whether the adversary fixes all its moves before the learner's first answer.
+    another one. law: the kind of output distribution that they may declare, or None; see `arena.laws`.
+    challenges: in what the worlds may differ; nothing if there is one world. committed: whether the adversary
+    fixes all its moves before the learner's first answer.
     one_run: whether all games share one run of the learner, and a fair coin of its own is each one's world.
-    two_worlds: whether games come in pairs, one in each of two neighbouring worlds; follows from the others.
     counts_mistakes: whether hypotheses are shown and their mistakes counted, as in races.
-    law: the kind of output distribution that its learners may declare, or None; see `arena.laws`.
     rounds_setting: the setting that is the number of rounds, or, without `fixed_rounds`, their maximum.
     usual_games: in each world, in a tournament. block_pairs: pairs of games in a large block of an audit.
     template_opponents: if `arena new` has templates of players, a learner and an adversary to try them with.
@@ -180,9 +170,7 @@ class Referee(ABC):
     fixed_rounds: ClassVar[bool] = False
     template_opponents: ClassVar[tuple[str, ...]] = ()
     usual_games: ClassVar[int] = 500
-    block_pairs: ClassVar[int] = (
-        8_192  # the arrays of so many games of one world fit into a processor's cache
-    )
+    block_pairs: ClassVar[int] = 8_192  # whose arrays of one world fit into a processor's cache
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -206,7 +194,6 @@ class Referee(ABC):
         return getattr(self, self.rounds_setting) if self.fixed_rounds else None
 
     def open(self, setup: BatchSetup) -> Batch:
-        """Open a batch of games."""
         return self.batch(self, setup)
 
     @abstractmethod
@@ -222,14 +209,9 @@ def name_protocols(fits: Callable[[type[Referee]], bool]) -> str:
 
 @attrs.frozen(eq=False)
 class BatchSetup:
-    """What a batch of n games is opened with.
-
-    learner: its configuration. state: the running learner. adversary: its name. worlds: (n,) bool.
-    runs: the learner's, n, or 1 that all games share.
-    relation: between which training sets the worlds may differ.
-    log: receives an entry for each step of the games. scorebook: what to note of online games.
-    faults: every exception of the learner is a failure of its own, even a refusal (ArenaError).
-    """
+    """What a batch of n games is opened with: the learner's configuration and running state, the adversary's
+    name, the worlds (n,) bool, and the number of runs, n, or 1 that all games share. relation: between which
+    training sets the worlds may differ. faults: every exception of the learner is a failure."""
 
     learner: Learner
     state: Any
@@ -245,11 +227,10 @@ class BatchSetup:
 class Batch:
     """n games of one protocol in lockstep. Only the engine calls it.
 
-    moves: the moves that the protocol allows, with one method for each. That method reads the move
-        (`adversary`), chooses what belongs to each game's world (`worlds`), calls the learner (`learner`),
-        logs what happened (`log`, unless it is None) and returns the reply, or refuses the move (`refuse`).
-    opening: the move that comes first and is made once, if there is one.
-    halted, mistakes: (n,) bool and (n,) int, or None where the protocol has none.
+    moves: those that the protocol allows, each with a method, which reads the move (`adversary`), chooses
+    what belongs to each game's world (`worlds`), calls the learner (`learner`), logs what happened (`log`,
+    unless it is None) and returns the reply, or refuses the move (`refuse`). opening: the move that comes
+    first and is made once, if there is one. halted, mistakes: (n,) bool and (n,) int, or None.
     """
 
     moves: MoveTable
@@ -274,7 +255,6 @@ class Batch:
         self.log, self.reads = setup.log, setup.learner.reads
 
     def carry_out(self, move: Move) -> Reply:
-        """Carry out the adversary's move, or refuse it."""
         for kind, handle in self.moves:
             if isinstance(move, kind):
                 if self.opening is not None and self._opened is (kind is self.opening):
@@ -329,29 +309,22 @@ class Batch:
 
     @property
     def flag(self) -> np.ndarray:
-        """(n,) bool, the games in which the worlds have differed."""
         return self.worlds.flag
 
     @property
     def challenges(self) -> frozenset[PrivacyUnit]:
-        """In what the worlds have differed."""
         return frozenset(self.worlds.challenges)
 
     @property
     def mistake_counts(self) -> MistakeCounts | None:
-        """What the scorebook holds, if there is one."""
         return None
 
 
 @attrs.frozen
 class Probe(Adversary):
-    """Plays any protocol with one sample and some points, to check learners.
-
-    mixed: every other game of the batch gets another sample and other points.
-    in_a_row: queries are asked together.
-    unlabelled: unlabelled points are handed over before the queries.
-    instructed: online games come with instructions.
-    """
+    """Plays any protocol with one sample and some points, to check learners. mixed: every other game of the
+    batch gets another sample and other points. in_a_row: queries are asked together. unlabelled: points are
+    handed over before the queries. instructed: online games come with instructions."""
 
     referee: Referee
     sample: Sample
@@ -366,7 +339,6 @@ class Probe(Adversary):
 
     @property
     def protocols(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The protocol that is probed."""
         return (self.referee.name,)
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
@@ -374,7 +346,6 @@ class Probe(Adversary):
         return np.zeros(games)
 
     def mix_samples(self, games: int) -> Sample | list[Sample]:
-        """The sample of every game."""
         if not self.mixed or games < 2:
             return self.sample
         labels = self.sample.labels

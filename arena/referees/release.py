@@ -24,8 +24,6 @@ class ReleaseState(Protocol):
 
 
 class ReleaseBatch(Batch):
-    """Games of one move."""
-
     def _release(self, move: Train) -> Released:
         training = self.choose_training(move)
         self.position.round = 1
@@ -41,7 +39,7 @@ class ReleaseBatch(Batch):
 @attrs.frozen
 class Release(Referee):
     """The adversary gives one sample in two worlds, which are neighbours by the learner's claim or the same.
-    The learner releases one value or hypothesis, which the adversary sees."""
+    It sees the value or hypothesis that the learner releases."""
 
     name = "Release"
     summary = "the learner gets a data set and releases one value"

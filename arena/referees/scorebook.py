@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 
 from arena.concepts.base import ConceptClass
-from arena.concepts.consistency import check_hindsight, hindsight
+from arena.concepts.consistency import Hindsight, check_hindsight
 from arena.errors import InvalidArgument
 from arena.sample import freeze
 from arena.settings import at_least, check_value, whole
@@ -23,8 +23,7 @@ def _read_marks(marks: Iterable[int]) -> tuple[int, ...]:
 @attrs.frozen(kw_only=True)
 class Scorebook:
     """What to count: the mistakes after each of strictly increasing rounds (`marks`), and those of the best
-    concept of a class with a finite domain, if any. Raises: InvalidArgument or Unsupported if they are
-    none of these."""
+    concept of a class with a finite domain, if any. Raises: InvalidArgument or Unsupported."""
 
     marks: tuple[int, ...] = attrs.field(converter=_read_marks)
     concepts: ConceptClass | None = attrs.field(default=None)
@@ -42,24 +41,16 @@ class Scorebook:
             check_hindsight(concepts)
 
     def check(self, rounds: int) -> None:
-        """Refuse marks that a game of so many rounds does not reach."""
         if self.marks and self.marks[-1] > rounds:
             raise InvalidArgument(
                 f"a mark must be a round of the game, of T = {rounds}", value=self.marks[-1]
             )
 
-    def open(self, games: int) -> OpenScorebook:
-        """An empty scorebook for a batch of so many games."""
-        return OpenScorebook(self, games)
-
 
 @attrs.frozen(eq=False, kw_only=True)
 class MistakeCounts:
-    """The mistakes of n games up to each of k marks.
-
-    marks: (k,) int64, rounds. mistakes: (k, n) int64, the learner's. least: (k, n) int64, those of the best
-    concept of the class in hindsight, or None without a class.
-    """
+    """The mistakes of n games up to each of k rounds `marks` (k,): the learner's (k, n), and the least (k,
+    n), of the best concept of the class in hindsight, or None without a class."""
 
     marks: np.ndarray = attrs.field(converter=freeze)
     mistakes: np.ndarray = attrs.field(converter=freeze)
@@ -78,11 +69,9 @@ class MistakeCounts:
 
 
 class OpenScorebook:
-    """The scorebook of a batch that is being played."""
-
     def __init__(self, book: Scorebook, games: int) -> None:
         self._marks = book.marks
-        self._hindsight = None if book.concepts is None else hindsight(book.concepts, games)
+        self._hindsight = None if book.concepts is None else Hindsight(book.concepts, games)
         self._mistakes = np.zeros((len(book.marks), games), np.int64)
         self._least = np.zeros_like(self._mistakes)
         self._written = 0
@@ -99,7 +88,6 @@ class OpenScorebook:
         self._written += 1
 
     def read(self) -> MistakeCounts:
-        """The counts, once the games are over."""
         return MistakeCounts(
             marks=np.array(self._marks, np.int64),
             mistakes=self._mistakes,

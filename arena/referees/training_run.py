@@ -36,8 +36,6 @@ class TrainingState(Protocol):
 
 
 class TrainingRunBatch(Batch):
-    """Games of one training run each."""
-
     def __init__(self, referee: TrainingRun, setup: BatchSetup) -> None:
         super().__init__(referee, setup)
         self._every = referee.every
@@ -89,8 +87,6 @@ class TrainingRunBatch(Batch):
 
 
 class OneRunBatch(TrainingRunBatch):
-    """Games that share one training run."""
-
     def __init__(self, referee: OneRun, setup: BatchSetup) -> None:
         if setup.relation.kind not in (Neighbours.ADD_OR_REMOVE_ONE, Neighbours.ZERO_OUT_ONE):
             raise Unsupported(
@@ -113,9 +109,9 @@ class OneRunBatch(TrainingRunBatch):
 class TrainingRun(Referee):
     """A game of T steps of training, where T is the learner's.
 
-    1. The training sets are neighbours by the learner's claim, or the same.
-    2. The adversary asks for steps. It may choose the gradients of canaries, which are examples of its own.
-    3. It sees the model after every k-th and the last step (`every` = k), or after the last step only (0).
+    1. The training sets are neighbours by the learner's claim, or the same. 2. The adversary asks for steps.
+    It may choose the gradients of canaries, which are examples of its own. 3. It sees the model after every
+    k-th and the last step (`every` = k), or after the last step only (0).
 
     Which examples a step takes is up to the learner, and no player sees it. Rounds of federated learning are
     the same game, with clients in place of examples.
@@ -140,14 +136,14 @@ class TrainingRun(Referee):
 class OneRun(TrainingRun):
     """One run of training, in which m canaries are m games of one bit each.
 
-    1. The adversary gives a sample and m canaries. An independent fair coin decides for each canary whether
-    it is in the data (world 1) or not (world 0): then it is absent or, if the learner's claim zeroes out
-    examples, blank. 2. The adversary asks for steps and sees models, as in `TrainingRun`. Axis 0 of the
-    models has length 1. 3. It returns a score for each canary, higher if the canary looks included.
+    1. The adversary gives a sample and m canaries. A fair coin decides for each canary whether it is in the
+    data (world 1) or not (world 0): then it is absent or, if the claim zeroes out examples, blank. 2. The
+    adversary asks for steps and sees models, whose axis 0 has length 1. 3. It returns a score for each
+    canary.
 
-    Learners of `TrainingRun` play it. An adversary's `games` is m. Scores may depend on each other in any way
-    (docs/proofs/one_run.md), so `audits.audit_one_run` audits them.
-    Raises: Unsupported if the learner's claim is about other neighbours than with and without one example.
+    Learners of `TrainingRun` play it, if their claim is about neighbours with and without one example. An
+    adversary's `games` is m. Scores may depend on each other in any way (docs/proofs/one_run.md), so
+    `audits.audit_one_run` audits them.
     """
 
     name = "OneRun"

@@ -49,7 +49,6 @@ def format_value(value: Any) -> str:
 
 
 def _format_part(numbers: list[float]) -> tuple[str, list[float]]:
-    """The text of the first part, and the numbers after it."""
     mark = read_mark(numbers[0])
     if mark is None:
         if numbers[0] == PAIR:
@@ -110,8 +109,7 @@ class TrainingEntry(Entry):
 
 @attrs.frozen(eq=False, kw_only=True)
 class QueryEntry(Entry):
-    """A query and its answer. label, shown_halted: as the adversary sees them; answer, halted: the learner's.
-    (n,), labels int8. withheld: (n,) bool, or None for no game."""
+    """A query and its answer. label, shown_halted: as the adversary sees them; answer, halted: in truth."""
 
     x: np.ndarray
     label: np.ndarray

@@ -1,8 +1,7 @@
 """Conformance checks for authors of players: what audits rely on, but no referee can see in one game.
 
-They need no test framework. A check that fails raises `NotConforming` with the rule that is broken; it also
-raises whatever a referee raises in a game. Statistical checks refuse a sound player with probability at most
-`RATE` each.
+They need no test framework. A check that fails raises `NotConforming` with the rule that is broken, or
+whatever a referee raises. Statistical checks refuse a sound player with probability at most `RATE` each.
 """
 
 from arena.testing.adversary import check_adversary

@@ -43,7 +43,6 @@ def check_configuration(player: Learner | Adversary, kind: str) -> None:
 
 
 def _holds_unsendable_function(player: Learner | Adversary) -> bool:
-    """Whether a setting is a function that cannot be pickled: games with it are played in one process."""
     for field in attrs.fields(type(player)):
         value = getattr(player, field.name, None)
         if isinstance(value, Learner):  # the opponent's configuration
@@ -68,10 +67,8 @@ def _is_frozen(player: object) -> bool:
 
 
 def check_adversary(adversary: Adversary, learner: Learner, referee: Referee, *, games: int = 8) -> None:
-    """Check an adversary in a few games against `learner`, whose fault is told from its own.
-
-    games: in a batch that checks whether they are independent; an audit gives the size of its blocks.
-    """
+    """Check an adversary in a few games against `learner`, whose fault is told from its own. games: in a
+    batch that checks whether they are independent; an audit gives the size of its blocks."""
     # A frozen, hashable attrs class that can be pickled, with a name and known protocols.
     check_configuration(adversary, "adversary")
     # Legal moves, and the same game for the same random numbers; nothing from global generators.

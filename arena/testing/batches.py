@@ -37,9 +37,9 @@ _BATCHES = 40  # of BATCH games, whose means are compared with each other
 class BatchScatter:
     """Compares the scatter of events between batches with their scatter within.
 
-    If all games are independent and alike, then given the first b batches together, those of batch b are a
-    random choice among them, so that its count has a hypergeometric distribution. The p-values of all b are
-    independent, and their logarithms are added up (Fisher's method): docs/proofs/batch_scatter.md.
+    If all games are independent and alike, those of batch b are a random choice among the first b batches, so
+    that its count is hypergeometric. The p-values of all b are independent, and their logarithms are added up
+    (Fisher's method): docs/proofs/batch_scatter.md.
     """
 
     def __init__(self, events: int) -> None:
@@ -53,14 +53,9 @@ class BatchScatter:
         self._hits += hits
         self._games += games
         if self._batches:
-            self._log_p += np.minimum(
-                0.0,
-                np.log(2.0)
-                + np.minimum(
-                    _log_tail(hits, self._hits, games, self._games),
-                    _log_tail(games - hits, self._games - self._hits, games, self._games),
-                ),
-            )
+            many = _log_tail(hits, self._hits, games, self._games)
+            few = _log_tail(games - hits, self._games - self._hits, games, self._games)
+            self._log_p += np.minimum(0.0, np.log(2.0) + np.minimum(many, few))
         self._batches += 1
 
     def p_value(self) -> float:
@@ -74,8 +69,7 @@ class BatchScatter:
 
 def _log_tail(hits: np.ndarray, all_hits: np.ndarray, games: int, all_games: int) -> np.ndarray:
     """(events,): an upper bound on log P(at least `hits` of `games`), where `games` of `all_games` are chosen
-    at random and `all_hits` of these are hits. Beyond its mode the probabilities of the hypergeometric
-    distribution fall at least as fast as a geometric series with the ratio of the first two."""
+    at random and `all_hits` of these are hits, by a geometric series beyond the mode."""
     from scipy.special import gammaln  # slow to import
 
     def log_choose(n: np.ndarray | int, k: np.ndarray | int) -> np.ndarray:
@@ -102,11 +96,8 @@ def check_batches_independent(
     batches: int = 16,
     faults: bool = False,
 ) -> None:
-    """Check that views and scores scatter between batches of so many games no more than within.
-
-    The adversary draws the same random numbers in every batch, and the learner others. Independent games are
-    refused with probability at most 1e-6.
-    """
+    """Check that views and scores scatter between batches of so many games no more than within, with the same
+    random numbers of the adversary. Independent games are refused with probability at most 1e-6."""
     record = not isinstance(adversary, GameAdversary) and not faults
     for world in (False, True) if referee.two_worlds else (False,):
         features = []
@@ -168,9 +159,9 @@ def compute_p_value(values: np.ndarray) -> float:
 def check_divisions(learner: Learner, probe: Probe, *, games: int, rate: float) -> None:
     """Check that games on one list, divided into runs in several ways, have the same distribution.
 
-    A learner that overlooks `Sample.counts` answers differently. With the same random numbers, most learners
-    show the same but for rounding, and one with common random numbers must. Others are compared in
-    distribution, and sound ones refused with probability at most `rate`. games: in each division.
+    With the same random numbers, most learners show the same but for rounding, and one with common random
+    numbers must. Others are compared in distribution, and sound ones refused with probability at most `rate`.
+    games: in each division.
     """
     merged = probe.sample.divide()
     divisions = list(_divide(merged))
@@ -216,7 +207,6 @@ def _divide(merged: Sample) -> Iterator[Sample]:
 
 
 def _shows_same(first: Played, second: Played) -> bool:
-    """Whether two batches of games show the same, but for the rounding of numbers."""
     halts = [[] if played.halted is None else [played.halted] for played in (first, second)]
     parts = [played.shown + halted for played, halted in zip((first, second), halts, strict=True)]
     return len(parts[0]) == len(parts[1]) and all(map(_is_close, *parts))
@@ -262,7 +252,6 @@ def _extract_features(learner: Learner, probe: Probe, games: int, seed: int) -> 
 
 
 def _list_columns(reply: Reply, points: tuple[Any, ...]) -> Features:
-    """(n,) each: a reply as numbers in [0, 1], hypotheses by their labels at `points`."""
     if isinstance(reply, Answer):
         return {"label": (reply.label == 1).astype(float), "halted": reply.halted.astype(float)}
     if isinstance(reply, Released) and isinstance(reply.value, Hypothesis):
@@ -303,11 +292,9 @@ def _compare(learner: Learner, one: Sequence[Features], other: Sequence[Features
 
 
 def _check_independence(learner: Learner, extract: Callable[[int], Features]) -> None:
-    """Check that the mean of a batch varies as 1/games; if games share random numbers, it varies more.
-
-    For 40 batches, four times the variance of independent games has a probability below `RATE` (χ² with 39
-    degrees of freedom, with room for means that are not quite normal).
-    """
+    """Check that the mean of a batch varies as 1/games; if games share random numbers, it varies more. For 40
+    batches, four times the variance of independent games has a probability below `RATE` (χ² with 39 degrees
+    of freedom, with room for means that are not quite normal)."""
     batches = np.stack(align_columns([extract(seed) for seed in range(_BATCHES)], fill=0.0))
     variance = batches.reshape(-1, batches.shape[2]).var(axis=0)
     of_means = batches.mean(axis=1).var(axis=0, ddof=1) * batches.shape[1]

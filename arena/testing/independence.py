@@ -1,8 +1,5 @@
-"""Checks that the games of a batch are independent; otherwise an audit would certify losses that do not
-exist.
-
-No referee can see a violation in one game, so every audit begins with these checks.
-"""
+"""Checks that the games of a batch are independent, which no referee can see in one game; otherwise an audit
+would certify losses that do not exist."""
 
 from __future__ import annotations
 
@@ -46,17 +43,14 @@ def check_repeats(learner: Learner, adversary: Adversary, referee: Referee, name
 
 
 def _outcome(played: Played) -> tuple[list[bytes], bytes]:
-    """What the adversary saw, as far as it was recorded, and its score."""
     view = [part.tobytes() for part in played.shown]
     halted = b"" if played.halted is None else played.halted.tobytes()
     return [*view, halted], b"" if played.score is None else played.score.tobytes()
 
 
 def forbid_global_randomness(name: str, play_games: Callable[[], P]) -> P:
-    """The result of `play_games`, which may use the global generators of the process only to import modules.
-
-    Some libraries draw from them while they are imported, so that the games are then played again.
-    """
+    """The result of `play_games`, which may use the global generators of the process only to import modules:
+    then the games are played again."""
     for _ in range(_MAX_IMPORTING):
         states, modules = _read_global_states(), set(sys.modules)
         result = play_games()
@@ -79,12 +73,9 @@ def _read_global_states() -> tuple[object, ...]:
 def check_games_independent(
     adversary: Adversary, learner: Learner, referee: Referee, *, games: int = _GAMES
 ) -> None:
-    """Check that a game's moves and score depend on the replies of that game alone.
-
-    In a batch of so many games, the adversary plays several times at once with the same random numbers: on
-    the replies of the learner, and on replies of which those to other games are changed. One in game style
-    cannot see these.
-    """
+    """Check that a game's moves and score depend on the replies of that game alone. The adversary plays
+    several times at once with the same random numbers: on the replies of the learner, and on replies of which
+    those to other games are changed. One in game style cannot see these."""
     if isinstance(adversary, GameAdversary) or games < 2:
         return
     for number in {games, max(games, _LARGE_ENOUGH)}:
@@ -94,8 +85,8 @@ def check_games_independent(
 
 @attrs.frozen(eq=False)
 class _Change:
-    """A change of the replies: game g gets the replies to game `donors[g]`, and `flip` inverts answers,
-    except in the games `kept`, (n,) bool."""
+    """Game g gets the replies to game `donors[g]`, and `flip` inverts answers, except in the games `kept`,
+    (n,) bool."""
 
     kept: np.ndarray
     donors: np.ndarray
@@ -126,8 +117,6 @@ def _draw_changes(games: int) -> list[_Change]:
 
 @attrs.frozen(eq=False)
 class _Compared(Adversary):
-    """The adversary, which also plays on changed replies; games that keep theirs must go on as they were."""
-
     adversary: Adversary
     changes: list[_Change]
     name: str  # type: ignore[misc]
@@ -166,7 +155,6 @@ class _OtherPlay:
         self._score: Any = None
 
     def compare_move(self, reply: Reply | None, move: Move) -> None:
-        """Send the changed reply; compare the next move with that of the adversary."""
         other = self._advance(reply)
         if other is not None and not _is_same_move(move, other, self._change.kept):
             raise NotConforming(
@@ -177,7 +165,6 @@ class _OtherPlay:
         self._number += 1
 
     def compare_score(self, reply: Reply | None, score: Any) -> None:
-        """Send the last reply, changed; compare the score with that of the adversary."""
         self._advance(reply)
         if self._moves is not None:
             self._moves.close()  # it would go on for longer
@@ -191,7 +178,6 @@ class _OtherPlay:
                 )
 
     def _advance(self, reply: Any) -> Move | None:
-        """The next move; None once the play has ended."""
         if self._moves is None:
             return None
         try:
@@ -205,20 +191,16 @@ class _OtherPlay:
 
 
 def check_plays_alike(adversary: Adversary, learner: Learner, referee: Referee) -> Played | None:
-    """Check that an adversary plays the same on the same replies and random numbers, none of them global.
-
-    For learners whose games no seed repeats. Returns the games, or None for an adversary in game style.
-    """
+    """Check that an adversary plays the same on the same replies and random numbers, none of them global, for
+    learners whose games no seed repeats. Returns the games, or None for an adversary in game style."""
     if isinstance(adversary, GameAdversary):
         return None
     played = play(learner, adversary, referee, games=_GAMES, seed=7, record=True)
     (moves, score), (other_moves, other_score) = forbid_global_randomness(
         adversary.name, lambda: [_replay(adversary, played.replies) for _ in range(2)]
     )
-    same = all(
-        _is_same_move(move, other, np.ones(_GAMES, bool))
-        for move, other in zip(moves, other_moves, strict=False)
-    )
+    pairs = zip(moves, other_moves, strict=False)
+    same = all(_is_same_move(*pair, np.ones(_GAMES, bool)) for pair in pairs)
     if not same or not np.array_equal(score, other_score):  # type: ignore[arg-type]
         raise NotConforming(
             adversary.name,
@@ -232,16 +214,13 @@ def check_common_random_numbers(
     learner: Learner, adversary: Adversary, referee: Referee, *, games: int = _GAMES
 ) -> None:
     """Check that a learner with common random numbers gives a game the same replies whatever the worlds of
-    other games, in a batch of so many. Otherwise pairs of games that share random numbers would depend on
-    other pairs."""
+    other games. Otherwise pairs of games that share random numbers would depend on other pairs."""
     kept = generator(block_seed(1, 2)).permutation(games) < (games + 1) // 2
     for world in (False, True):
         one_world: list[bytes] = []
         two_worlds: list[bytes] = []
-        for seen, worlds in (
-            (one_world, np.full(games, world)),
-            (two_worlds, np.where(kept, world, not world)),
-        ):
+        mixed = np.where(kept, world, not world)
+        for seen, worlds in ((one_world, np.full(games, world)), (two_worlds, mixed)):
             watched = _Watched(adversary, adversary.name, adversary.protocols, kept, seen)
             play(learner, watched, referee, games=games, seed=1, worlds=worlds)
         for number, (reply, other) in enumerate(zip(one_world, two_worlds, strict=True)):
@@ -305,7 +284,6 @@ def _is_same_move(move: Move | GradientCanary, other: Move | GradientCanary, kep
 
 
 def _is_same_part(part: Any, other: Any, kept: np.ndarray) -> bool:
-    """Whether a part of a move, given once for all games or once for each, is the same for the games kept."""
     if isinstance(part, Iterator) and isinstance(other, Iterator):
         return True  # it is committed before any reply, and run to its end before there is one
     if part is None or other is None:

@@ -44,12 +44,9 @@ _USUAL_SIZE, _SMALL_SIZE = 1_000, 7  # examples for a learner that takes any num
 
 
 def check_learner(learner: Learner, *, sample: Sample | None = None, games: int = 2_000) -> None:
-    """Check a learner under every protocol that it names.
-
-    sample: what to train on; by default two points with both labels, as many examples as it needs, and then
-        samples of other sizes and with hardly any or only examples of one label.
-    games: the size of the batches for statistics.
-    """
+    """Check a learner under every protocol that it names. games: the size of the batches for statistics.
+    sample: what to train on; by default two points with both labels, then samples of other sizes and with
+    hardly any or only examples of one label."""
     # A frozen, hashable attrs class that can be pickled, with a name and known protocols.
     check_configuration(learner, "learner")
     if not isinstance(learner.claim, Claim):
@@ -104,7 +101,6 @@ def _check_long_games(learner: Learner, protocol: str, sample: Sample) -> bool:
 
 
 def _prepare_probe(learner: Learner, protocol: str, sample: Sample, points: tuple[Any, ...]) -> Probe:
-    """The longest games that the learner's budget of rounds or queries allows."""
     for length in range(max(ROUNDS, len(points)), 0, -1):
         probe = _make_probe(learner, protocol, sample, points, length)
         try:
@@ -138,7 +134,6 @@ def _declines(learner: Learner, probe: Probe) -> bool:
 
 
 def _check_on_sample(learner: Learner, probe: Probe, games: int) -> None:
-    """Check the declared distribution and independence on a sample, unless the learner declines it."""
     if _declines(learner, probe):
         return
     _check_law(learner, probe, games)
@@ -150,9 +145,6 @@ def _check_on_sample(learner: Learner, probe: Probe, games: int) -> None:
 def _check_divisions(learner: Learner, probe: Probe, games: int) -> None:
     if PrivacyUnit.TRAINING_EXAMPLE in probe.referee.challenges and not _declines(learner, probe):
         check_divisions(learner, probe, games=games, rate=RATE)
-
-
-# --- what a learner declares --------------------------------------------------------------------------------
 
 
 def _check_state(learner: Learner, protocol: str) -> None:
@@ -240,9 +232,6 @@ def _check_votes(learner: Learner, state: Any, probe: Probe) -> None:
             )
 
 
-# --- samples and points -------------------------------------------------------------------------------------
-
-
 def _make_sample(learner: Learner) -> Sample:
     """Two points with both labels, or as much of that as fits, of the size that the learner needs."""
     size = learner.sample_size or _USUAL_SIZE
@@ -275,7 +264,6 @@ def _repeat_examples(learner: Learner) -> list[Sample]:
 
 
 def _choose_points(sample: Sample) -> tuple[Any, ...]:
-    """The extremes and the middle of the sample's points, three times each."""
     order = np.lexsort(sample.points.reshape(len(sample.points), -1).T[::-1])
     return _split(sample.points[order[[0, len(order) // 2, -1]]]) * 3
 

@@ -1,9 +1,8 @@
 """Checks that a game depends on no game before it, in whatever process and order games are played.
 
 A function that keeps its releases, or a learner whose state outlives the game, repeats one draw in all games
-of a process. Every figure of an audit would then come from a few random numbers. New processes show it: what
-the same data and random numbers give must not depend on what was played before, and what is constant within a
-process, but not a constant, differs between processes.
+of a process. New processes show it: what the same data and random numbers give must not depend on what was
+played before, and what is constant within a process, but not a constant, differs between processes.
 """
 
 from __future__ import annotations
@@ -68,8 +67,6 @@ _records: dict[str, Record] = {}  # by a digest of players that showed no memory
 
 @attrs.frozen(eq=False)
 class _Batch:
-    """A batch of games. worlds: of the games, alternating if None."""
-
     adversary: Adversary
     seed: int
     games: int
@@ -79,8 +76,6 @@ class _Batch:
 
 @attrs.frozen(eq=False)
 class _Variants(Adversary):
-    """Hands over these samples, one after another, the same in both worlds."""
-
     samples: tuple[Sample, ...]
     protocols: tuple[str, ...]  # type: ignore[misc]
     name = "variants"
@@ -97,9 +92,9 @@ def check_memory(
     """Check that games depend on no games before them, by plays in two new processes.
 
     With random numbers from a seed, they play the same batches in opposite orders. With random numbers of its
-    own, they play the same data several times, and must not draw the same numbers. A learner of dp-arena that
-    holds no function of the user's is not checked, and others once in a process against the same adversary.
-    Returns what it played in a new process, if it plays the same here.
+    own, they play the same data several times, and must not draw the same. A learner of dp-arena that holds
+    no function of the user's is not checked, and others once in a process against the same adversary. Returns
+    what it played in a new process, if it plays the same here.
     """
     if referee.one_run or not _may_remember(learner):
         return None
@@ -167,9 +162,6 @@ def _make_key(learner: Learner, adversary: Adversary, referee: Referee) -> str |
         return sha256(pack((learner, adversary, referee))).hexdigest()
     except CannotBeSent:
         return None
-
-
-# --- plays --------------------------------------------------------------------------------------------------
 
 
 def _plan_batches(learner: Learner, adversary: Adversary, referee: Referee) -> list[_Batch]:
@@ -264,11 +256,7 @@ def _digest(parts: Iterable[bytes]) -> str:
     return sha256(b"".join(parts)).hexdigest()[:16]
 
 
-# --- comparisons --------------------------------------------------------------------------------------------
-
-
 def _find_difference(record: Record, other: Record) -> tuple[str, str] | None:
-    """Two answers of the learner to the same game, as text, of which the second is another one."""
     for batch, other_batch in zip(record, other, strict=True):
         for game, same in zip(batch, other_batch, strict=False):
             for step, (one, two) in enumerate(zip(game.received, same.received, strict=False)):
@@ -297,8 +285,7 @@ def _is_constant(record: Record, other: Record) -> bool:
 
 
 def _compare_processes(learner: Learner, first: Record, second: Record) -> None:
-    """Check that the games of two processes on the same data are distributed alike. Independent games are
-    refused with probability at most 1e-6."""
+    """Check that the games of two processes on the same data are distributed alike."""
     for games, others in zip(first, second, strict=True):
         if not games or not others:
             continue
@@ -321,8 +308,8 @@ def _describe(games: list[_Game]) -> str:
 
 
 def _compare_draws(learner: Learner, first: Record, second: Record, repeated: int) -> None:
-    """Check that two processes do not draw the same random numbers, and that a process does not draw the same
-    again, unless hardly any game draws some. repeated: the number of batches that were played twice."""
+    """Check that two processes do not draw the same random numbers, nor one process the same again, unless
+    hardly any game draws some. repeated: the number of batches that were played twice."""
     here, there = ([[game.answered for game in batch] for batch in record] for record in (first, second))
     if here == there and _count_changes(here) >= _FEWEST:
         raise NotConforming(
@@ -337,5 +324,4 @@ def _compare_draws(learner: Learner, first: Record, second: Record, repeated: in
 
 
 def _count_changes(answers: list[list[tuple[str, ...]]]) -> int:
-    """How many games have another answer than the game before, on the same data."""
     return sum(a != b for batch in answers for a, b in itertools.pairwise(batch))

@@ -1,8 +1,8 @@
 """Calls in new processes, where nothing has been played yet.
 
-On Linux one process that has only imported the arena forks a new one for every call, which takes hundredths
-of a second. Elsewhere every call starts an interpreter. A call that cannot be sent is made in a copy of this
-process instead.
+On Linux one process that has only imported the arena forks a new one for every call, in hundredths of a
+second. Elsewhere every call starts an interpreter. A call that cannot be sent is made in a copy of this
+process.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _server: tuple[int, subprocess.Popen[bytes], socket.socket] | None = None  # wit
 
 
 def call_in_new_processes(name: str, calls: Sequence[Callable[[], Result]]) -> list[Result]:
-    """The results of calls, each in a new process, all at a time.
-    Raises: NotConforming of the player `name` if a call fails or takes longer than five minutes."""
+    """The results of calls, each in a new process, all at a time. Raises: NotConforming of the player `name`
+    if a call fails or takes longer than five minutes."""
     try:
         asks = [_ask(pickle.dumps((dict(os.environ), list(sys.path), pack(call)))) for call in calls]
     except CannotBeSent as error:
@@ -97,7 +97,6 @@ def _ask(request: bytes) -> _Ask:
 
 
 def _ask_copy(call: Callable[[], Any]) -> _Ask:
-    """As `_ask`, in a copy of this process."""
     ours, theirs = socket.socketpair()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of threads, which wait meanwhile
@@ -143,7 +142,6 @@ def _exchange(connection: socket.socket, request: bytes) -> _Ask:
 
 
 def _start_server() -> socket.socket:
-    """The connection to the process that forks; it is started with the first call."""
     global _server
     if _server is None or _server[0] != os.getpid() or _server[1].poll() is not None:
         ours, theirs = socket.socketpair()

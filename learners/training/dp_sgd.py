@@ -14,7 +14,7 @@ from arena.errors import Unsupported
 from arena.messages import GradientCanary
 from arena.players import Learner
 from arena.privacy_curves import GaussianCurve, NoisyStepsCurve, PrivacyCurve
-from arena.privacy_curves.gaussian_curves import NoisyStep, renyi_epsilon
+from arena.privacy_curves.gaussian_curves import renyi_epsilon
 from arena.sample import BLANK, Sample
 from arena.settings import Check, count_setting, more_than, one_of, setting
 from learners.common.learner_bases import claim_for_example
@@ -152,8 +152,8 @@ class DPSGD(Learner):
         """ε by Rényi divergences, for Poisson sampling and the relations whose claim is not converted."""
         if self.sampling != POISSON or self.claim.neighbours.kind in REPLACING:
             return {}
-        step = NoisyStep(self.rate, self.noise_run)
-        return {"Rényi divergences": renyi_epsilon(step, self.steps, self.delta)}
+        steps = NoisyStepsCurve(self.rate, self.noise_run, self.steps)
+        return {"Rényi divergences": renyi_epsilon(steps, self.delta)}
 
     @property
     def _takes_all(self) -> bool:

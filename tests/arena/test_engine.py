@@ -79,9 +79,6 @@ def test_places_do_not_tell_the_worlds() -> None:
     assert abs(worlds[::2].mean() - 0.5) < 5 * 0.5 / np.sqrt(20_000)
 
 
-# --- game style ---------------------------------------------------------------------------------------
-
-
 def one_game(rng: np.random.Generator) -> Moves:
     yield Train(SAMPLE)
     yield Query(0.0, 9.0)
@@ -147,23 +144,20 @@ def test_the_caller_may_choose_the_worlds() -> None:
         play(Echo(), adversary, Figure1(), games=3, seed=1, worlds=np.zeros(2, bool))
 
 
-def test_a_failing_learner_ends_its_game_where_failures_are_seen() -> None:
+@pytest.mark.parametrize(
+    ("learner", "raised"), [(Fragile(), PlayerError), (Fragile(error=BudgetExceeded), BudgetExceeded)]
+)
+def test_a_failing_learner_ends_its_game_where_failures_are_seen(
+    learner: Fragile, raised: type[Exception]
+) -> None:
+    """A refusal of the learner is a failure, too."""
     adversary = script(Train(SAMPLE), Query(0.0, 7.0), Query(0.0), score=np.zeros(1))
-    with pytest.raises(PlayerError):
-        play(Fragile(), adversary, Figure1(), games=4, seed=1)
-    played = play(Fragile(), adversary, Figure1(), games=4, seed=1, faults=True, record=True)
+    with pytest.raises(raised):
+        play(learner, adversary, Figure1(), games=4, seed=1)
+    played = play(learner, adversary, Figure1(), games=4, seed=1, faults=True, record=True)
     assert played.failed.tolist() == played.worlds.tolist()
     assert np.isposinf(played.score).tolist() == played.worlds.tolist()
     assert [one.rounds for one in played.single_games] == [1 if world else 2 for world in played.worlds]
-
-
-def test_a_refusal_of_the_learner_is_a_failure_where_failures_are_seen() -> None:
-    adversary = script(Train(SAMPLE), Query(0.0, 7.0), Query(0.0), score=np.zeros(1))
-    learner = Fragile(error=BudgetExceeded)
-    with pytest.raises(BudgetExceeded):
-        play(learner, adversary, Figure1(), games=4, seed=1)
-    played = play(learner, adversary, Figure1(), games=4, seed=1, faults=True)
-    assert played.failed.tolist() == played.worlds.tolist()
 
 
 def test_a_breach_of_the_protocol_is_no_failure() -> None:
@@ -179,9 +173,6 @@ def test_a_failing_adversary_is_never_part_of_the_game() -> None:
 
     with pytest.raises(PlayerError, match="mine"):
         play(Echo(), Scripted(raise_error), Figure1(), games=2, seed=1, faults=True)
-
-
-# --- transcripts ----------------------------------------------------------------------------------------
 
 
 def test_a_transcript_shows_both_worlds_side_by_side() -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
-from support.simple_players import SAMPLE, Echo
 
-from arena import Branches, Density, Finite, Independent, InvalidArgument, Mixture, Unsupported, project
+from arena import Branches, Density, Finite, Independent, InvalidArgument, Mixture, project
 from arena.laws import simplify_laws
 from arena.released import encode_values
 from audits.exact_loss.view_laws import loss_of_values
@@ -60,14 +59,6 @@ def test_branches_are_read_off_the_value() -> None:
     )
     found = law.log_density(np.array([-1000.0, 3.0]))
     assert found.tolist() == pytest.approx([np.log(0.25), np.log(0.75) + stats.laplace.logpdf(3.0, 1.0)])
-
-
-def test_a_learner_declares_no_output_distribution_by_default() -> None:
-    with pytest.raises(Unsupported, match="echo does not declare its output distribution"):
-        Echo().law(SAMPLE)
-
-
-# --- compositions -------------------------------------------------------------------------------------------
 
 
 def test_a_mixture_of_points_and_a_density_becomes_branches() -> None:

@@ -55,9 +55,6 @@ def make_realizable(rounds: int) -> Realizable:
     return Realizable(Adaptive(rounds), CLASS)
 
 
-# --- targets ---------------------------------------------------------------------------------------------
-
-
 def test_a_target_that_lies_is_refused_in_the_games_where_it_does() -> None:
     x = np.array([[1, 0, 0], [1, 0, -1], [0, 1, 1]], np.int8)  # v·x is 1/2, 0 and 1/2
     error = catch_violation(
@@ -69,15 +66,6 @@ def test_a_target_that_lies_is_refused_in_the_games_where_it_does() -> None:
         "label 1. Give it the label of a concept that agrees with all examples before it."
     )
     assert catch_violation(of(Example(x, [1, 0, 0], target=TARGET)), make_realizable(1)).games == [1, 2]
-
-
-def test_the_margin_that_a_target_keeps_is_the_classs_to_the_last_bit_or_two() -> None:
-    for share, fine in ((0.5, True), (0.5 - 1e-8, False)):
-        example = Example([share, 1, share], 1, target=TARGET)
-        if fine:
-            play(LEARNER, of(example), make_realizable(1), games=GAMES, seed=1)
-        else:
-            catch_violation(of(example), make_realizable(1))
 
 
 def test_a_game_may_have_a_target_of_its_own() -> None:
@@ -160,9 +148,6 @@ def test_targets_are_ignored_where_games_need_not_be_realizable() -> None:
     play(LEARNER, script(Ready(), *examples), SpecialRound(2), games=GAMES, seed=1)
 
 
-# --- without a target ---------------------------------------------------------------------------------------
-
-
 def test_labels_that_no_weights_give_are_refused() -> None:
     """1 at (1, 0, 0) and 0 at (1, -1, 0) would need v_1 of 1/2 and v_2 of 1."""
     rest = np.array([[1, -1, 0], [1, -1, 0], [-1, 1, 1]], np.int8)
@@ -201,9 +186,6 @@ def test_too_many_numbers_are_refused_with_the_remedy(monkeypatch: pytest.Monkey
         "than 20 numbers. Play fewer games in a batch, or give the target with the examples."
     )
     play(LEARNER, of(*[Example(X, Y, target=TARGET)] * 3), make_realizable(3), games=GAMES, seed=1)
-
-
-# --- sequences that are made as they are played ------------------------------------------------------------
 
 
 def play_committed(make: Callable[[], Iterator[Any]], **more: Any) -> Scripted:
@@ -313,9 +295,6 @@ class Streaming(Adversary):
 
 def test_an_adversary_that_commits_to_an_iterator_can_be_checked() -> None:
     check_adversary(Streaming(), LEARNER, Oblivious(4))
-
-
-# --- what learners are instructed ---------------------------------------------------------------------------
 
 
 def updates(adversary: Scripted, confidence: float, referee: Any) -> list[int]:

@@ -1,7 +1,5 @@
-"""Checks that games follow the output distribution that their learner declares.
-
-What is compared, and what that can notice: docs/proofs/declared_distributions.md.
-"""
+"""Checks that games follow the output distribution that their learner declares:
+docs/proofs/declared_distributions.md."""
 
 from __future__ import annotations
 
@@ -47,8 +45,6 @@ _SHOWN = {ValueLaw: "values", AnswerLaw: "answers", OnlineLaw: "hypotheses"}
 
 @attrs.frozen(eq=False)
 class _World:
-    """The games of one world: events, and of releases the values and their log densities."""
-
     games: int
     sums: tuple[EventSums, ...]
     law: ValueLaw | None = None
@@ -65,10 +61,8 @@ def compare_with_law(
     games: int = MOST_GAMES,
     worlds: tuple[bool, ...] = (False, True),
 ) -> Comparison | None:
-    """Compare games of an adversary with the output distribution that the learner declares.
-
-    Released values are compared, otherwise what is shown in each round given the rounds before. There are as
-    many games in each world as a fixed amount of work allows, at most `games`.
+    """Compare games of an adversary with the output distribution that the learner declares: released values,
+    or what is shown in each round given the rounds before; as many as a fixed amount of work allows.
 
     Returns None if the distribution is not that of this protocol, or of other points than the adversary's.
     Raises: NotConforming, with probability at most `rate` if it is right; Unsupported if none is declared.
@@ -130,21 +124,14 @@ def _play_world(
     return _play_rounds(learner, adversary, referee, world, games, law, largest)
 
 
-# --- values -------------------------------------------------------------------------------------------------
-
-
 def _play_releases(learner: Learner, sample: Sample, referee: Referee, law: ValueLaw, games: int) -> _World:
     probe = Probe(referee, sample)
     parts: list[np.ndarray] = []
     batch, count, started = min(games, 500), 0, perf_counter()
     while batch:
         seed = child_seed(block_seed(1, 0), len(parts))
-        (reply,) = (
-            reply
-            for reply in play(learner, probe, referee, games=batch, seed=seed, record=True).replies
-            if isinstance(reply, Released)
-        )
-        parts.append(reply.parts[0])
+        played = play(learner, probe, referee, games=batch, seed=seed, record=True)
+        parts += [reply.parts[0] for reply in played.replies if isinstance(reply, Released)]
         count += batch
         width = max(1, parts[0].size // len(parts[0]))
         games = min(games, max(count, _MOST_NUMBERS // width))
@@ -189,9 +176,6 @@ def _list_ratios(first: _World, second: _World) -> Iterator[EventSums]:
     in_1 = second.law.log_density(values[0]), second.logs[:games]
     logs = np.array([in_0, in_1])
     yield from list_ratio_events(logs, values)
-
-
-# --- rounds -------------------------------------------------------------------------------------------------
 
 
 def _play_rounds(
@@ -298,7 +282,6 @@ def _predict_hypotheses(name: str, law: OnlineLaw[Any], played: Played) -> Predi
 
 
 def _match_concepts(name: str, known: np.ndarray, shown: np.ndarray) -> np.ndarray:
-    """(n,): the place of each concept shown (n, ...) among the known ones (H, c)."""
     same = (np.asarray(shown, float).reshape(len(shown), 1, -1) == known).all(axis=2)
     if not same.any(axis=1).all():
         raise NotConforming(

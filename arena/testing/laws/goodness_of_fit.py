@@ -1,8 +1,7 @@
 """One test of declared probabilities for any event: bets whose capital is a martingale if they are right.
 
-An event of a game has a declared probability, which may depend on what the game has shown before. What
-happened and what was declared are summed over games and compared. What the test may refuse wrongly and what
-it notices are derived in docs/proofs/declared_distributions.md.
+What happened and what was declared, given what a game had shown before, are summed over games and compared:
+docs/proofs/declared_distributions.md.
 """
 
 from __future__ import annotations
@@ -28,11 +27,9 @@ Describe = Callable[[tuple[int, ...]], str]
 
 @attrs.frozen(eq=False)
 class EventSums:
-    """Sums over games, for many events; y is 1 where the event happened, or any number in [0, 1].
-
-    Shapes: all alike. counts: the sums of y. expected: the sums of the declared expectations of y, each given
-    what its game had shown before. terms: the numbers of summands. describe: the index of an event -> text.
-    """
+    """Sums over games, for many events; y is 1 where the event happened, or any number in [0, 1]. All of one
+    shape: counts, the sums of y; expected, those of its declared expectations, given what its game had shown
+    before; terms, the numbers of summands. describe: the index of an event -> text."""
 
     counts: np.ndarray
     expected: np.ndarray
@@ -41,12 +38,10 @@ class EventSums:
 
     @classmethod
     def of(cls, counts: ArrayLike, expected: ArrayLike, terms: ArrayLike, describe: Describe) -> EventSums:
-        """Sums from arrays or numbers that can be broadcast together."""
         y, m, n = np.broadcast_arrays(*(np.asarray(part, float) for part in (counts, expected, terms)))
         return cls(y, m, n, describe)
 
     def add(self, other: EventSums) -> EventSums:
-        """The sums of the same events over further games."""
         return attrs.evolve(
             self,
             counts=self.counts + other.counts,
@@ -58,16 +53,15 @@ class EventSums:
 @attrs.frozen
 class Comparison:
     """How closely games were compared with a declared output distribution: how many in each world, in how
-    many events, and at most the probability with which games that follow the distribution are refused."""
+    many events, and at most the probability with which games that follow it are refused."""
 
     games: int
     events: int
     rate: float
 
     def visible_deviation(self, probability: float = 0.5) -> float:
-        """By how much the true probability of an event must differ to be noticed with probability `POWER`, if
-        its declared probability is `probability`, in the direction in which more is needed; 1 if it cannot
-        be noticed."""
+        """By how much the true probability of an event must differ from a declared `probability` to be
+        noticed with probability `POWER`, in the direction in which more is needed; 1 if it cannot be."""
         games, mean = self.games, round(self.games * probability)
 
         def refuses(count: int) -> bool:
@@ -95,8 +89,8 @@ class Comparison:
 
 
 def log_evidence(counts: ArrayLike, expected: ArrayLike, terms: ArrayLike) -> np.ndarray:
-    """The log of an e-value against declared expectations: its mean is at most 1 if they are right. It
-    averages Π exp(λy)/(1 - m + m·exp(λ)) over some λ, and bounds the product below by the mean of m."""
+    """The log of an e-value against declared expectations, the average of Π exp(λy)/(1 - m + m·exp(λ)) over
+    some λ; it bounds the product below by the mean of m."""
     counts, expected, terms = np.broadcast_arrays(*(np.asarray(a, float) for a in (counts, expected, terms)))
     evidence = np.empty(counts.shape)
     flat = [part.reshape(-1) for part in (counts, expected, terms)]
@@ -111,8 +105,8 @@ def log_evidence(counts: ArrayLike, expected: ArrayLike, terms: ArrayLike) -> np
 
 
 def check_events(name: str, rule: str, sums: Iterable[EventSums], *, games: int, rate: float) -> Comparison:
-    """Compare all events at once with what the learner `name` declares.
-    Raises: NotConforming, with probability at most `rate` if the declared expectations are right."""
+    """Compare all events at once with what the learner `name` declares. Raises: NotConforming, with
+    probability at most `rate` if that is right."""
     listed: Sequence[EventSums] = list(sums)
     events = sum(each.counts.size for each in listed)
     for each in listed:

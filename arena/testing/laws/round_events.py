@@ -1,7 +1,7 @@
 """The chances of what a learner shows next, by the distribution that it declares, and events to compare.
 
-The chances of the outcomes of a round are given what the game has shown before. So an event of earlier
-rounds together with an outcome of this one has a declared probability, whatever the event of earlier rounds.
+The chances of a round are given what the game has shown before. So an event of earlier rounds together with
+an outcome of this one has a declared probability, whatever the event of earlier rounds.
 """
 
 from __future__ import annotations
@@ -28,11 +28,9 @@ _DIRECTIONS = 32  # random combinations of earlier rounds
 
 @attrs.frozen(eq=False)
 class Predictions:
-    """What n games showed in T rounds, and the chances of the H outcomes given the rounds before.
-
-    outcomes: (n, T), -1 after a halt. chances: (n, T, H), 0 after a halt. cost: how many probabilities of
-    hidden states were computed. queries: (n, T), whole numbers that tell the queries or examples apart.
-    """
+    """What n games showed in T rounds, and the chances of the H outcomes given the rounds before: outcomes
+    (n, T), -1 after a halt; chances (n, T, H), 0 after a halt; queries (n, T), numbers that tell queries or
+    examples apart. cost: how many probabilities of hidden states were computed."""
 
     outcomes: np.ndarray
     chances: np.ndarray
@@ -41,7 +39,6 @@ class Predictions:
 
 
 def describe_outcomes(law: AnswerLaw) -> list[str]:
-    """The outcomes of an answer as text."""
     return [f"answer {label}{', halting' if halts else ''}" for label, halts in law.outcomes]
 
 
@@ -50,10 +47,9 @@ def predict_answers(
 ) -> Predictions:
     """The chances of the answers to queries x (n, T, ...), whose labels and halts (n, T) are known.
 
-    A learner that halts in all games at once may declare a distribution without halts; then its labels count
-    until it does. With the answer that the distribution calls its last, every game halts, and only labels
-    count.
-    Raises: NotConforming if a step is no distribution, or what happened is impossible.
+    A learner that halts in all games at once may declare a distribution without halts; then, and at the
+    answer that the distribution calls its last, only labels count. Raises: NotConforming if a step is no
+    distribution, or what happened is impossible.
     """
     games, rounds = labels.shape
     goes_on = np.array([not halts for _, halts in law.outcomes])
@@ -154,7 +150,6 @@ def predict_hypotheses(
 
 
 def _distinct_points(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct ones of points (n, ...), and the place of each (n,)."""
     if (x == x[:1]).all():
         return x[:1], np.zeros(len(x), np.intp)
     hashes = hash_rows(np.asarray(x, float).reshape(len(x), -1) + 0.0)
@@ -223,7 +218,6 @@ def _match(law: AnswerLaw, labels: np.ndarray, halted: np.ndarray | None) -> np.
 
 
 def _add_by_label(law: AnswerLaw, masses: np.ndarray) -> np.ndarray:
-    """(n, k): probabilities (n, k) of the outcomes, those with one label added up at the first of them."""
     first = _match(law, np.array([label for label, _ in law.outcomes]), None)
     sums = np.zeros_like(masses)
     np.add.at(sums.T, first, masses.T)
@@ -246,7 +240,6 @@ class RoundEvents:
 
     @property
     def sums(self) -> Iterable[EventSums]:
-        """The sums so far."""
         return self._sums.values()
 
     def update(self, predicted: Sequence[Predictions]) -> None:

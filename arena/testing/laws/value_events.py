@@ -1,8 +1,8 @@
 """Events of released values, for a comparison with the distribution that a learner declares.
 
-Values become numbers that are independent and uniform in [0, 1] if the distribution is right (Rosenblatt
-1952); numbers with atoms are spread over them at random. Events of these find a wrong margin, dependence at
-any distance, and noise that is shared, missing or too small: docs/proofs/declared_distributions.md.
+Values become numbers that are independent and uniform in [0, 1] if it is right (Rosenblatt 1952); atoms are
+spread at random. Events of these find a wrong margin, dependence at any distance, and noise that is shared,
+missing or too small: docs/proofs/declared_distributions.md.
 """
 
 from __future__ import annotations
@@ -161,8 +161,8 @@ def _format_parts(numbers: np.ndarray) -> str:
 
 
 def list_value_events(name: str, law: ValueLaw, values: np.ndarray) -> Iterator[EventSums]:
-    """Events of independent values (n, ...) of one distribution; none if its kind is not known here.
-    Raises: NotConforming if probabilities do not sum to 1, or a value is impossible."""
+    """Events of independent values (n, ...) of one distribution; none if its kind is not known here. Raises:
+    NotConforming if probabilities do not sum to 1, or a value is impossible."""
     rng = np.random.default_rng(0)  # of where in an atom a value lies
     (law,) = simplify_laws(law)
     while isinstance(law, Transformed):
@@ -187,7 +187,7 @@ def list_ratio_events(logs: np.ndarray, values: np.ndarray) -> Iterator[EventSum
 
     logs (2, 2, n): the log densities of the values (second index) in each world (first index). Each game is
     one of the two at the same place, by a fair coin. Given its value, the chance of world 1 is p1/(p0 + p1);
-    so it must be on every set of values, which needs no more than the ratio.
+    so it must be on every set of values.
     """
     rng = np.random.default_rng(0)
     games, place = logs.shape[2], np.arange(logs.shape[2])
@@ -218,17 +218,12 @@ def list_ratio_events(logs: np.ndarray, values: np.ndarray) -> Iterator[EventSum
 
 
 def _rank_bins(numbers: np.ndarray) -> np.ndarray:
-    """(n,): in which of some parts of equal size each number is; equal numbers are in one part."""
     numbers = np.nan_to_num(np.asarray(numbers, float))
     cuts = np.sort(numbers)[len(numbers) * np.arange(1, _BINS) // _BINS]
     return np.asarray(np.searchsorted(cuts, numbers, side="left"))
 
 
-# --- finite distributions -----------------------------------------------------------------------------------
-
-
 def _list_finite_events(law: Finite, values: np.ndarray, name: str) -> Iterator[EventSums]:
-    """Each value, or groups of neighbouring ones if they are many, and impossible values."""
     cells, possible = law.place(values.reshape(len(values), *law.values.shape[1:]))
     group = np.arange(len(law.values)) * min(len(law.values), _MOST_VALUES) // len(law.values)
     starts = np.flatnonzero(np.diff(group, prepend=-1))
@@ -242,7 +237,6 @@ def _list_finite_events(law: Finite, values: np.ndarray, name: str) -> Iterator[
 
 
 def _list_subset_events(law: Finite, values: np.ndarray) -> Iterator[EventSums]:
-    """Random sets of values, and sets of those with a small coordinate."""
     cells, possible = law.place(values.reshape(len(values), *law.values.shape[1:]))
     counts = np.bincount(cells[possible], minlength=len(law.values))
     flat = law.values.reshape(len(law.values), -1)
@@ -257,9 +251,6 @@ def _list_subset_events(law: Finite, values: np.ndarray) -> Iterator[EventSums]:
     yield EventSums.of(
         sets @ counts, len(values) * (sets @ law.probabilities), len(values), lambda at: texts[at[0]]
     )
-
-
-# --- uniform numbers ----------------------------------------------------------------------------------------
 
 
 def _spread_uniformly(

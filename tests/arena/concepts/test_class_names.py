@@ -74,11 +74,8 @@ def test_a_matrix_is_named_by_its_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "matrix", "matrix:", "Thresholds", "halfplanes:2", "boxes"])
 def test_an_unknown_name_lists_what_is_possible(text: str) -> None:
-    with pytest.raises(InvalidArgument, match="there is no such concept class") as error:
+    with pytest.raises(InvalidArgument, match=f"there is no such concept class, got {text!r}. Possible are:"):
         parse_concept_class(text)
-    assert repr(text) in str(error.value)
-    for name in ("thresholds", "thresholds:1..16", "thresholds:0.5,1,2", "matrix:FILE.csv"):
-        assert name in str(error.value)
 
 
 SIZES = "dimensions and the sides of a grid must be integers"
@@ -121,19 +118,13 @@ ENDS = "low ends must not exceed high ends"
         (RealPoints(), [np.nan], "a point function must be a number or .inf, got nan"),
         (RealPoints(), [-np.inf], "a point function must be a number or .inf, got -inf"),
         (RealIntervals(), [[2, 1]], rf"{ENDS}, got \[2.0, 1.0\]. Write the empty"),
-        (
-            RealIntervals(),
-            [[1, 2, 3]],
-            r"must have 1 low and 1 high ends, got \('int64', \(1, 3\)\)",
-        ),
+        (RealIntervals(), [[1, 2, 3]], r"must have 1 low and 1 high ends, got \('int64', \(1, 3\)\)"),
         (Intervals(range(3)), [7], "a concept must be the index of a row, 0 to 6"),
+        (FiniteClass([[0, 1], [1, 1]]), [np.nan], "0 to 1, got nan"),
+        (FiniteClass([[0, 1], [1, 1]]), ["a"], "concepts must be row indices"),
         (Boxes(2), [[0, 0, 1, np.nan]], ENDS),
         (Boxes(2), [[np.inf, 0, -np.inf, 1]], ENDS),
-        (
-            Stumps(2),
-            [[2, 0, 1]],
-            "a stump must have a feature from 0 to 1, a number t and a sign",
-        ),
+        (Stumps(2), [[2, 0, 1]], "a stump must have a feature from 0 to 1, a number t and a sign"),
         (Stumps(2), [[0, 0, 2]], "a sign 1 or -1"),
         (Stumps(2), [[0, 0]], "a stump must be .feature, t, sign."),
         (Halfplanes(), [[0, np.inf, 0]], "the numbers of a halfplane must be finite, got inf"),

@@ -7,8 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arena.concepts import ConceptClass, FiniteClass, Functions, Intervals, Points, Rectangles, Thresholds
-from arena.concepts.consistency import MAX_LABELS, hindsight, version_spaces
+from arena.concepts import (
+    ConceptClass,
+    DecisionLists,
+    FiniteClass,
+    Functions,
+    Intervals,
+    Points,
+    Rectangles,
+    Thresholds,
+    Variables,
+)
+from arena.concepts.consistency import MAX_LABELS, Hindsight, version_spaces
 from arena.errors import InvalidArgument, Unsupported
 
 CLASSES: list[ConceptClass] = [
@@ -20,6 +30,7 @@ CLASSES: list[ConceptClass] = [
     FiniteClass([[0, 0, 1], [0, 1, 1], [0, 1, 1], [1, 0, 1]]),
     FiniteClass(np.ones((1, 1), bool)),
     Functions(Points(range(3)), [[0, 0, 0], [1, 1, 0]]),
+    DecisionLists(Variables(2)),
 ]
 
 
@@ -48,7 +59,7 @@ def mistakes(concept_class: ConceptClass, x: np.ndarray, y: np.ndarray) -> np.nd
 @pytest.mark.parametrize("games", [0, 1, 40])
 def test_both_agree_with_going_through_the_concepts(concept_class: ConceptClass, games: int) -> None:
     x, y = games_of(concept_class, games, 25, seed=3)
-    spaces, best = version_spaces(concept_class, games), hindsight(concept_class, games)
+    spaces, best = version_spaces(concept_class, games), Hindsight(concept_class, games)
     assert best.least().tolist() == [0] * games
     for t in range(len(x)):
         agreeing = spaces.add(x[t], y[t])
@@ -79,7 +90,7 @@ def test_thresholds_on_the_line_keep_two_numbers(examples: list[tuple[float, int
 def test_long_games_and_large_domains_of_thresholds() -> None:
     concept_class = Thresholds(range(100_000))
     rng = np.random.default_rng(1)
-    spaces, best = version_spaces(concept_class, 30), hindsight(concept_class, 30)
+    spaces, best = version_spaces(concept_class, 30), Hindsight(concept_class, 30)
     x = rng.integers(0, 100_000, (50, 30)).astype(float)
     y = ((x >= 40_000) ^ (rng.random(x.shape) < 0.3)).astype(np.int8)
     for points, labels in zip(x, y, strict=True):
@@ -93,7 +104,7 @@ def test_long_games_and_large_domains_of_thresholds() -> None:
 
 
 def test_points_outside_the_domain_are_refused() -> None:
-    for made in (version_spaces, hindsight):
+    for made in (version_spaces, Hindsight):
         for concept_class in (Thresholds(range(4)), Points(range(4))):
             with pytest.raises(InvalidArgument, match="a point must be one of the 4 points"):
                 made(concept_class, 1).add(np.array([7.0]), np.array([1]))
@@ -101,7 +112,7 @@ def test_points_outside_the_domain_are_refused() -> None:
 
 @pytest.mark.parametrize("concept_class", [Points(range(5_000)), Intervals(range(400))])
 def test_classes_that_are_too_large_are_refused_before_they_are_made(concept_class: ConceptClass) -> None:
-    for made in (version_spaces, hindsight):
+    for made in (version_spaces, Hindsight):
         with pytest.raises(
             Unsupported, match=rf"labels \(concepts × points\), more than {MAX_LABELS:,}"
         ) as refusal:
@@ -111,6 +122,6 @@ def test_classes_that_are_too_large_are_refused_before_they_are_made(concept_cla
 
 def test_unsupported_classes_are_refused() -> None:
     with pytest.raises(Unsupported, match=r"^Thresholds\(\) has no finite domain, so its concepts cannot"):
-        hindsight(Thresholds(), 1)
+        Hindsight(Thresholds(), 1)
     with pytest.raises(Unsupported, match="1,000,000 games of 300 points need more than 268,435,456 counts"):
-        hindsight(Thresholds(range(300)), 1_000_000)
+        Hindsight(Thresholds(range(300)), 1_000_000)

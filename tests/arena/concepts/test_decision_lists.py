@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from arena.concepts import BooleanFeatures, Conjunctions, DecisionLists, FiniteClass, Literals, Variables
-from arena.concepts.consistency import version_spaces
+from arena.concepts import Conjunctions, DecisionLists, FiniteClass, Literals, Variables
 from arena.errors import InvalidArgument, Unsupported
 
-KINDS: list[BooleanFeatures] = [Variables(1), Variables(3), Literals(2), Literals(3), Conjunctions(3, 2)]
 SMALL = [DecisionLists(kind) for kind in (Variables(1), Variables(2), Variables(3), Literals(2))]
 
 
@@ -42,17 +40,6 @@ class TestFeatures:
             pairs = [(i, j) for i, j in combinations(range(6), 2) if j - i != 3]
             plain = literals + [literals[i] and literals[j] for i, j in pairs]
             assert spec.evaluate(x).tolist() == plain
-
-    def test_conjunctions_of_one_literal_are_the_literals(self) -> None:
-        points = np.array(list(product((0, 1), repeat=3)))
-        assert (Conjunctions(3, 1).evaluate(points) == Literals(3).evaluate(points)).all()
-        assert Conjunctions(3, 1).names() == Literals(3).names()
-
-    @pytest.mark.parametrize("spec", KINDS, ids=str)
-    def test_shapes_of_any_lead(self, spec: BooleanFeatures) -> None:
-        points = np.ones((2, 3, spec.d))
-        assert spec.evaluate(points).shape == (2, 3, spec.count)
-        assert len(spec.names([f"n{i}" for i in range(spec.d)])) == spec.count
 
     @pytest.mark.parametrize(
         ("call", "message"),
@@ -109,25 +96,6 @@ class TestConcepts:
         assert found.concepts.tolist() == list(first.values())
         assert [tuple(row) for row in found.labels.tolist()] == list(first)
 
-    @given(st.data())
-    @settings(max_examples=60)
-    def test_erm_is_the_first_of_the_best(self, data: st.DataObject) -> None:
-        spec = data.draw(st.sampled_from(SMALL))
-        m = data.draw(st.integers(0, 5))
-        places = data.draw(st.lists(st.integers(0, 2**spec.features.d - 1), min_size=m, max_size=m))
-        points = np.array(spec.domain)[np.array(places, int)]
-        labels = np.array(data.draw(st.lists(st.integers(0, 1), min_size=m, max_size=m)), int)
-        weights = np.array(data.draw(st.lists(st.integers(0, 3), min_size=m, max_size=m)), int)
-        fitted = spec.erm(points, labels, weights)
-        everywhere = spec.dichotomies(np.array(spec.domain))
-        if m == 0:
-            assert (fitted == -1).all()
-            return
-        wrong = (spec.labels(everywhere.concepts, points) != labels) @ weights
-        assert fitted.tolist() == everywhere.concepts[wrong.argmin()].tolist()
-        together = spec.erm(np.stack([points, points[::-1]]), np.stack([labels, labels[::-1]]))
-        assert (together[0] == together[1]).all()
-
     def test_erm_of_many_points_goes_sample_by_sample(self) -> None:
         spec = DecisionLists(Variables(6))
         rng = np.random.default_rng(3)
@@ -135,21 +103,6 @@ class TestConcepts:
         labels = rng.integers(0, 2, (9, 5))
         together = spec.erm(points, labels)
         assert (together == np.stack([spec.erm(*one) for one in zip(points, labels, strict=True)])).all()
-
-    def test_version_spaces_follow_examples(self) -> None:
-        spaces = version_spaces(DecisionLists(Variables(1)), 2)
-        assert spaces.add(np.array([[0.0], [1.0]]), np.array([1, 0])).tolist() == [True, True]
-        assert spaces.add(np.array([[0.0], [0.0]]), np.array([0, 1])).tolist() == [False, True]
-
-    def test_texts(self) -> None:
-        spec = DecisionLists(Variables(3))
-        names = ["Odor = f", "red", "big"]
-        assert spec.text([1, 2, 6], names, ("e", "p")) == "if Odor = f then p, else e"
-        assert spec.text([1, 2, 5], names, ("e", "p")) == (
-            "if Odor = f then p, else if red then e, else if big then p, else e"
-        )
-        assert spec.text([0, 2, 6, -1]) == spec.text([-1, -1]) == "always 0"
-        assert spec.text([7, 1]) == "always 1"
 
     @given(st.lists(st.integers(0, 7), max_size=6))
     def test_the_text_says_what_the_list_does(self, codes: list[int]) -> None:
@@ -160,10 +113,6 @@ class TestConcepts:
         for x, label in zip(points, spec.labels(row[None], points)[0], strict=True):
             decides = next(s for s in said if "if" not in s or x[int(s.split("x")[1][0])])
             assert int(decides.split()[-1]) == label
-
-    def test_features_must_be_features(self) -> None:
-        with pytest.raises(InvalidArgument, match=r"features must be BooleanFeatures, got 3\. For instance"):
-            DecisionLists(3)  # type: ignore[arg-type]
 
     @pytest.mark.parametrize(
         ("call", "message"),

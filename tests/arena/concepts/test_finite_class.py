@@ -92,13 +92,6 @@ class TestErm:
         assert FiniteClass(matrix).erm(points, labels).tolist() == expected
         assert FiniteClass(matrix).erm(points, labels, np.ones((4, size))).tolist() == expected
 
-    def test_ties_pick_the_lowest_row(self) -> None:
-        spec = FiniteClass([[1, 0], [0, 1], [0, 1]])
-        assert spec.erm([1], [1]) == 1
-        assert spec.erm([0, 1], [1, 1]) == 0
-        assert spec.erm([], []) == 0
-        assert spec.erm([0, 1], [0, 1], [0, 0]) == 0
-
 
 class TestDichotomies:
     @pytest.mark.thorough
@@ -130,43 +123,9 @@ class TestVcDimension:
         assert FiniteClass(np.eye(points + 1)).vc_dimension == 1
         assert FiniteClass(np.ones((4, points))).vc_dimension == 0
 
-    def test_unions_of_intervals(self) -> None:
-        def unions(count: int, points: int) -> list[list[int]]:
-            rows = (row for row in product((0, 1), repeat=points))
-            return [list(r) for r in rows if sum(a < b for a, b in zip((0, *r), r, strict=False)) <= count]
-
-        assert [FiniteClass(unions(k, 9)).vc_dimension for k in (1, 2, 3)] == [2, 4, 6]
-
-
-class TestLabels:
-    @pytest.mark.thorough
-    @exhaustive
-    @given(matrices, st.lists(st.tuples(st.integers(0, 8), st.integers(0, 4)), min_size=1, max_size=6))
-    def test_against_the_matrix(self, matrix: np.ndarray, games: list[tuple[int, int]]) -> None:
-        rows, columns = matrix.shape
-        concepts, points = [c % rows for c, _ in games], [x % columns for _, x in games]
-        spec = FiniteClass(matrix)
-        assert spec.label(concepts, points).tolist() == [
-            matrix[c, x] for c, x in zip(concepts, points, strict=True)
-        ]
-        assert spec.label(concepts, points[0]).tolist() == [matrix[c, points[0]] for c in concepts]
-        assert spec.labels(concepts, points).tolist() == [[matrix[c, x] for x in points] for c in concepts]
-
 
 class TestChecks:
     SPEC = FiniteClass([[0, 0, 1], [0, 1, 1]])
-
-    @pytest.mark.parametrize(
-        ("concepts", "message"),
-        [
-            ([2], "a concept must be the index of a row, 0 to 1, got 2"),
-            ([np.nan], "got nan"),
-            (["a"], "concepts must be row indices"),
-        ],
-    )
-    def test_concepts(self, concepts: Any, message: str) -> None:
-        with pytest.raises(InvalidArgument, match=message):
-            self.SPEC.label(concepts, 0)
 
     @pytest.mark.parametrize(
         ("matrix", "message"),
@@ -273,13 +232,9 @@ class TestConcepts:
     def test_of_rectangles(self, sides: tuple[int, ...]) -> None:
         assert Rectangles(sides).matrix.tolist() == naive_rectangles(sides)
 
-    def test_ends_are_those_of_the_interval(self) -> None:
-        spec = Intervals((1, 2, 4, 8))
-        for concept, (low, high) in enumerate(spec.ends):
-            assert spec.matrix[concept].tolist() == [low <= x <= high for x in spec.domain]
-
 
 FINITE: list[ConceptClass] = [
+    FiniteClass([[0, 0, 1], [0, 1, 1]]),
     Points(DOMAINS[2]),
     Intervals(DOMAINS[1]),
     Intervals(DOMAINS[2]),
@@ -323,14 +278,6 @@ class TestAsAMatrix:
 
     def test_vc_dimension(self, spec: Any) -> None:
         assert spec.vc_dimension == FiniteClass(spec.matrix).vc_dimension
-
-
-class TestDimensions:
-    def test_of_the_textbook(self) -> None:
-        assert Points(range(9)).vc_dimension == 1
-        assert Intervals(range(9)).vc_dimension == 2
-        assert Rectangles((5, 5)).vc_dimension == 4
-        assert Rectangles((3, 3, 3)).vc_dimension == 6
 
 
 class TestRefusals:

@@ -29,10 +29,8 @@ from arena.concepts import (
 from arena.errors import Unsupported
 
 NAMES = list(NAIVE_CLASSES)
-NEW = [name for name in NAMES if name not in ("thresholds", "matrix", "lists")]
 few = settings(max_examples=15)
 each = pytest.mark.parametrize("name", NAMES)
-each_new = pytest.mark.parametrize("name", NEW)
 
 
 def take_points(data: st.DataObject, naive: NaiveClass, most: int = 6, least: int = 0) -> list:
@@ -65,7 +63,7 @@ class TestDichotomies:
         assert naive.spec.growth_bound(0) == 1
 
 
-@each_new
+@each
 class TestErm:
     @few
     @given(data=st.data())
@@ -108,7 +106,7 @@ class TestErm:
         for size, samples in ((0, 3), (1, 40), (5, 300), (30, 20)):
             points = spec.draw_points(rng, samples * size).reshape(samples, size, *spec.point_shape)
             if rng.random() < 0.5 or size == 5:
-                points = np.round(points * 4) if not isinstance(spec, EncryptedThresholds) else points
+                points = np.round(points * 4) if spec.domain is None else points
             labels = rng.integers(0, 2, (samples, size))
             weights = rng.integers(0, 3, (samples, size))
             for given_weights in (None, weights):
@@ -336,14 +334,6 @@ class TestHalfplanes:
     def test_points_on_a_line_begin_or_end_it(self, step: tuple[int, int]) -> None:
         points = np.arange(9)[:, None] * np.array(step) + [4, -5]
         assert len(Halfplanes().dichotomies(points)) == 2 * 9
-
-    @pytest.mark.parametrize("scale", [1, 2**14])
-    def test_a_grid(self, scale: int) -> None:
-        grid = [(float(scale * x), float(scale * y)) for x in range(3) for y in range(3)]
-        found = Halfplanes().dichotomies(np.array(grid))
-        assert {tuple(row) for row in found.labels.tolist()} == halfplanes(
-            [(x / scale, y / scale) for x, y in grid]
-        )
 
     def test_large_whole_numbers(self, rng: np.random.Generator) -> None:
         """Three points on a line and one that misses it by one: whole numbers of 18 bits are told apart."""

@@ -12,8 +12,8 @@ from hypothesis.extra import numpy as arrays
 from support.laws.concept_laws import agreeing, concepts_of, halving_label, soa_label
 
 from arena import Unsupported
-from arena.concepts import FiniteClass, Intervals, Points, Rectangles, Thresholds
-from arena.littlestone import START, Automaton, automaton, halving, littlestone_dimension, soa
+from arena.concepts import FiniteClass, Intervals, Points, Thresholds
+from arena.littlestone import START, automaton, halving, littlestone_dimension, soa
 
 CLASSES = arrays.arrays(bool, st.tuples(st.integers(1, 12), st.integers(1, 5)))
 KINDS = {soa: soa_label, halving: halving_label}
@@ -88,27 +88,6 @@ def test_binary_search_is_the_compiled_automaton(make, points: int) -> None:
                 seen.add(pair)
                 pairs.append(pair)
     assert len(pairs) == slow.dead + 1 or points == 1
-
-
-@pytest.mark.parametrize("concept_class", [Points(range(9)), Intervals(range(9)), Rectangles((3, 3))])
-def test_realizable_games_of_a_table_stay_within_the_bound(concept_class) -> None:
-    rng = np.random.default_rng(5)
-    for make in KINDS:
-        learner: Automaton = make(concept_class)
-        points = len(concept_class.domain)
-        target = concept_class.matrix[rng.integers(len(concept_class.matrix), size=500)]
-        states, mistakes = np.full(500, START), np.zeros(500, int)
-        for _ in range(60):
-            x = rng.integers(points, size=500)
-            y = target[np.arange(500), x]
-            mistakes += learner.labels(states, x) != y
-            states = learner.step(states, x, y)
-        assert mistakes.max() <= learner.mistakes
-        assert (states != learner.dead).all()
-
-
-def test_an_automaton_is_compiled_once() -> None:
-    assert soa(Points(range(5))) is soa(Points(range(5)))
 
 
 def test_a_class_of_too_many_states_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,12 +12,11 @@ from hypothesis.extra import numpy as arrays
 from support.laws.concept_laws import concepts_of, dimension, is_shattered, matrices
 
 from arena import Unsupported
-from arena.concepts import FiniteClass, Functions, Intervals, Points, Rectangles, Thresholds
+from arena.concepts import FiniteClass, Intervals, Points, Rectangles, Thresholds
 from arena.littlestone import (
     build_shattered_tree,
     dual_littlestone_dimension,
     dual_vc_dimension,
-    format_tree,
     littlestone_dimension,
 )
 
@@ -60,10 +59,6 @@ def test_known_dimensions(concept_class, dimension: int) -> None:
     assert littlestone_dimension(concept_class) == dimension
 
 
-def test_an_interval_on_a_line_is_a_rectangle_on_one_axis() -> None:
-    assert (Intervals(range(6)).matrix == Rectangles((6,)).matrix).all()
-
-
 def test_an_infinite_class_is_refused() -> None:
     with pytest.raises(Unsupported, match="no finite domain, and its Littlestone dimension is infinite"):
         littlestone_dimension(Thresholds())
@@ -74,12 +69,6 @@ def test_too_many_labels_are_refused_with_their_number() -> None:
         Unsupported, match=r"has 25,005,000 labels \(concepts × points\), more than 16,777,216"
     ):
         littlestone_dimension(Thresholds(range(5_000)))
-
-
-def test_functions_lie_on_the_domain_of_their_class() -> None:
-    functions = Functions(Thresholds((1, 2, 4)), np.array([[1, 0, 1]]))
-    assert functions.labels([0], [1, 2, 4]).tolist() == [[True, False, True]]
-    assert littlestone_dimension(functions) == 0
 
 
 @given(arrays.arrays(bool, st.tuples(st.integers(1, 12), st.integers(1, 5))))
@@ -101,9 +90,3 @@ def test_every_way_is_taken_by_a_concept(matrix: np.ndarray) -> None:
 def test_nodes_name_points_of_the_domain() -> None:
     assert build_shattered_tree(Thresholds((0.5, 1, 2))).nodes[()]["point"] == 1
     assert len(build_shattered_tree(Rectangles((2, 2))).nodes[()]["point"]) == 2
-
-
-@pytest.mark.parametrize("points", [1, 4])
-def test_the_text_has_a_line_a_node(points: int) -> None:
-    tree = build_shattered_tree(Points(range(points)))
-    assert len(format_tree(tree).splitlines()) == len(tree)

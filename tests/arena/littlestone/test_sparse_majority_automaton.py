@@ -102,11 +102,6 @@ def test_realizable_games_stay_within_the_bound(matrix: np.ndarray, data: st.Dat
     assert state != learner.dead
 
 
-@given(matrix=CLASSES)
-def test_no_learner_errs_less_often_than_the_dimension(matrix: np.ndarray) -> None:
-    assert sparse_majority(FiniteClass(matrix)).mistakes >= littlestone_dimension(FiniteClass(matrix))
-
-
 @pytest.mark.parametrize(
     ("concept_class", "dimension", "dual", "members", "states"),
     [

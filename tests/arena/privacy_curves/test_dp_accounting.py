@@ -7,7 +7,6 @@ import math
 import pytest
 
 from arena.privacy_curves import NoisyStepsCurve, PureCurve, compose_curves
-from arena.privacy_curves.gaussian_curves import NoisyStep, noisy_steps_epsilon
 
 pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution", reason="dp-accounting is an extra")
 
@@ -32,9 +31,7 @@ def test_it_lies_between_their_bounds(rate: float, sigma: float, times: int, del
         .get_epsilon_for_delta(delta)
         for pessimistic in (False, True)
     )
-    assert (
-        lower <= noisy_steps_epsilon(NoisyStep(rate, sigma), times, delta, replaced=False) <= upper * 1.0001
-    )
+    assert lower <= NoisyStepsCurve(rate, sigma, times).epsilon(delta) <= upper * 1.0001
 
 
 @pytest.mark.slow

@@ -227,9 +227,3 @@ def test_the_curve_of_a_claim_has_its_epsilon_and_not_more(claim: tuple[float, f
     curve = GaussianCurve.of_claim(epsilon, delta)
     assert curve.epsilon(delta) == pytest.approx(epsilon, rel=1e-6)
     assert curve.epsilon(delta) <= epsilon * (1 + 1e-9)
-
-
-@pytest.mark.parametrize("claim", [(0.0, 0.1), (1.0, 0.0), (1.0, 1.0)])
-def test_claims_of_no_gaussian_mechanism_are_refused(claim: tuple[float, float]) -> None:
-    with pytest.raises(InvalidArgument):
-        GaussianCurve.of_claim(*claim)

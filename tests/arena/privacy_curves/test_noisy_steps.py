@@ -10,14 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena import InvalidArgument
-from arena.privacy_curves import GaussianCurve
-from arena.privacy_curves.gaussian_curves import (
-    NoisyStep,
-    noisy_steps_delta,
-    noisy_steps_epsilon,
-    renyi_epsilon,
-)
+from arena.privacy_curves import GaussianCurve, NoisyStepsCurve
+from arena.privacy_curves.gaussian_curves import renyi_epsilon
 from learners.mechanisms.noise import gaussian_delta
+
+
+def _delta_on_fine_grid(curve: NoisyStepsCurve, epsilon: float) -> float:
+    return max(loss.delta(epsilon) for loss in curve.loss_distributions(1e-3))
 
 
 @pytest.mark.thorough
@@ -25,9 +24,7 @@ from learners.mechanisms.noise import gaussian_delta
 def test_without_subsampling_it_is_the_gaussian_mechanism(times: int) -> None:
     for sigma in (2.0, 10.0):
         exact = GaussianCurve(sqrt(times) / sigma).epsilon(1e-5)
-        assert (
-            exact <= noisy_steps_epsilon(NoisyStep(1.0, sigma), times, 1e-5, replaced=False) <= exact * 1.0001
-        )
+        assert exact <= NoisyStepsCurve(1.0, sigma, times).epsilon(1e-5) <= exact * 1.0001
 
 
 @settings(max_examples=20, deadline=None)
@@ -37,7 +34,8 @@ def test_one_step_is_the_subsampled_mechanism(rate: float, sigma: float, epsilon
     inner = log1p(expm1(epsilon) / rate)
     for replaced, sensitivity in ((False, 1.0), (True, 2.0)):
         exact = rate * gaussian_delta(epsilon=inner, sigma=sigma, sensitivity=sensitivity)
-        found = noisy_steps_delta(NoisyStep(rate, sigma, sensitivity), 1, epsilon, replaced=replaced)
+        curve = NoisyStepsCurve(rate, sigma, 1, sensitivity, replaced)
+        found = _delta_on_fine_grid(curve, epsilon)
         assert exact * (1 - 1e-9) <= found <= exact * (1 + 1e-3) + 1e-13
 
 
@@ -56,9 +54,7 @@ def test_one_step_is_the_subsampled_mechanism(rate: float, sigma: float, epsilon
 def test_it_agrees_with_dp_accounting(
     rate: float, sigma: float, times: int, delta: float, other: float
 ) -> None:
-    assert noisy_steps_epsilon(NoisyStep(rate, sigma), times, delta, replaced=False) == pytest.approx(
-        other, rel=1e-5
-    )
+    assert NoisyStepsCurve(rate, sigma, times).epsilon(delta) == pytest.approx(other, rel=1e-5)
 
 
 @pytest.mark.thorough
@@ -73,24 +69,20 @@ def test_composition_of_two_steps_by_quadrature() -> None:
         float(np.maximum(np.multiply.outer(p, p) - np.exp(epsilon) * np.multiply.outer(q, q), 0).sum())
         for p, q in ((mixed, zero), (zero, mixed))
     ]
-    found = noisy_steps_delta(NoisyStep(rate, sigma), 2, epsilon, replaced=False)
+    found = _delta_on_fine_grid(NoisyStepsCurve(rate, sigma, 2), epsilon)
     assert max(deltas) * (1 - 1e-6) <= found <= max(deltas) * (1 + 1e-4)
 
 
 def test_epsilon_and_delta_are_inverse_and_renyi_is_larger() -> None:
-    step = NoisyStep(0.05, 1.2)
-    epsilon = noisy_steps_epsilon(step, 200, 1e-6, replaced=False)
-    assert noisy_steps_delta(step, 200, epsilon, replaced=False) == pytest.approx(1e-6, rel=1e-3)
-    assert epsilon < renyi_epsilon(step, 200, 1e-6) < 1.5 * epsilon
+    curve = NoisyStepsCurve(0.05, 1.2, 200)
+    epsilon = curve.epsilon(1e-6)
+    assert _delta_on_fine_grid(curve, epsilon) == pytest.approx(1e-6, rel=1e-3)
+    assert epsilon < renyi_epsilon(curve, 1e-6) < 1.5 * epsilon
 
 
 def test_bad_parameters_are_refused() -> None:
-    for step, times, delta in (
-        (NoisyStep(0.0, 1.0), 1, 1e-5),
-        (NoisyStep(1.1, 1.0), 1, 1e-5),
-        (NoisyStep(0.5, 0.0), 1, 1e-5),
-        (NoisyStep(0.5, 1.0), 0, 1e-5),
-        (NoisyStep(0.5, 1.0), 1, 0.0),
-    ):
+    for rate, sigma, times in ((0.0, 1.0, 1), (1.1, 1.0, 1), (0.5, 0.0, 1), (0.5, 1.0, 0)):
         with pytest.raises(InvalidArgument):
-            noisy_steps_epsilon(step, times, delta, replaced=False)
+            NoisyStepsCurve(rate, sigma, times)
+    with pytest.raises(InvalidArgument):
+        NoisyStepsCurve(0.5, 1.0, 1).epsilon(1.0)

@@ -117,10 +117,7 @@ def test_other_shapes_are_refused(x: Any) -> None:
 @pytest.mark.parametrize(
     ("said", "rule"),
     [
-        (
-            np.zeros(GAMES, bool),
-            "predict_many returns the labels of the first of the queries, of one or more",
-        ),
+        (np.zeros(GAMES, bool), "predict_many returns the labels of the first of the queries"),
         (np.zeros((GAMES, 3), bool), "predict_many returns"),
         (np.zeros((GAMES, 0), bool), "predict_many returns"),
         (np.zeros((GAMES, 2)), "labels are bool or integers"),

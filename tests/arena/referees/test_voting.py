@@ -74,12 +74,6 @@ def catch_violation(
     return caught.value
 
 
-def test_training_sets_may_differ_in_one_place_and_that_is_the_challenge() -> None:
-    outcome = play_recorded(Train(SAMPLE, SAMPLE.replace_one(1, 1.0, 0)))
-    assert outcome.flag.all()
-    assert outcome.challenges == {PrivacyUnit.TRAINING_EXAMPLE}
-
-
 def test_points_are_public() -> None:
     x = np.array([0.0, 1.0, 0.5, 0.5, 0.5, 0.5])
     error = catch_violation(Train(SAMPLE), Query(x, np.where(np.arange(GAMES) == 1, 0.0, x)))
@@ -132,17 +126,11 @@ class Broken(EchoState):
         return self.answer  # type: ignore[return-value]
 
 
-@pytest.mark.parametrize(
-    ("answer", "rule", "got"),
-    [
-        (np.full(GAMES, 3), "labels are 0, 1 or 2 (⊥)", [3]),
-        (np.full(GAMES, -1), "labels are 0, 1 or 2 (⊥)", [-1]),
-    ],
-)
-def test_labels_are_checked(answer: object, rule: str, got: object) -> None:
-    kind = type("Answers", (Broken,), {"answer": answer})
+@pytest.mark.parametrize("answer", [3, -1])
+def test_labels_are_checked(answer: int) -> None:
+    kind = type("Answers", (Broken,), {"answer": np.full(GAMES, answer)})
     error = catch_violation(Train(SAMPLE), Query(0.0), learner=Unsure(kind=kind))
-    assert (error.rule, error.got, error.player, error.round) == (rule, got, "learner unsure", 1)
+    assert (error.rule, error.got, error.round) == ("labels are 0, 1 or 2 (⊥)", [answer], 1)
 
 
 def test_under_figure_1_unstable_is_not_a_label() -> None:
@@ -173,20 +161,3 @@ def test_a_halt_while_training_is_silence_from_the_first_question_on() -> None:
     _, answer = replies(Train(SAMPLE), Query(0.1), learner=Unsure(kind=Refuses))
     assert answer.label.tolist() == [NO_LABEL] * GAMES
     assert answer.halted.all()
-
-
-def test_the_transcript_shows_unstable_answers_halts_and_silence() -> None:
-    outcome = play_recorded(
-        Train(SAMPLE, SAMPLE.replace_one(0, 0.0, 1)),
-        Query(0.4),
-        Query(0.4),
-        Query(0.5),
-        Query(0.1),
-        learner=Unsure(halt_at=0.5),
-    )
-    lines = [line.split() for line in outcome.transcript.table(0).splitlines() if line[:1].isdigit()]
-    assert lines == [
-        ["1-2", "0.4", "⊥", "⊥"],
-        ["3", "0.5", "⊥,", "halts", "⊥,", "halts"],
-        ["4", "0.1", "-", "silence"],
-    ]

@@ -42,11 +42,6 @@ def check(function: Any, **settings: Any) -> None:
 
 
 @pytest.mark.thorough
-def test_random_numbers_of_the_system_pass() -> None:
-    check(with_system_generator)
-
-
-@pytest.mark.thorough
 def test_a_learner_without_random_numbers_passes() -> None:
     check(without_coins)
 

@@ -261,15 +261,19 @@ def release_model(points: np.ndarray, rng: np.random.Generator) -> Any:
     return Function(function=last_bit)
 
 
-LEAKS = (
-    select_exactly,
-    list_groups,
-    list_nested,
-    empty_without_large,
-    select_set,
-    raise_without_large,
-    last_bit,
-)
+LONG = {select_exactly, list_groups, list_nested, select_set}  # over 5 s
+LEAKS = [
+    pytest.param(function, marks=[pytest.mark.slow] * (function in LONG))
+    for function in (
+        select_exactly,
+        list_groups,
+        list_nested,
+        empty_without_large,
+        select_set,
+        raise_without_large,
+        last_bit,
+    )
+]
 
 
 @pytest.mark.thorough

@@ -11,8 +11,7 @@ import pytest
 from scipy import stats
 
 from arena import BLANK, GradientCanary, InvalidArgument, Neighbours, Sample
-from arena.privacy_curves import GaussianCurve
-from arena.privacy_curves.gaussian_curves import NoisyStep, noisy_steps_epsilon
+from arena.privacy_curves import GaussianCurve, NoisyStepsCurve
 from arena.sample import Training
 from arena.testing import check_learner
 from learners.training.dp_sgd import DPSGD
@@ -158,9 +157,7 @@ def test_claims_are_those_of_the_sampling() -> None:
     learner = DPSGD(size=100, batch=10, steps=50, noise=2.0, delta=1e-5)
     poisson = learner.claim
     assert poisson.neighbours.kind is Neighbours.ADD_OR_REMOVE_ONE
-    assert poisson.epsilon == pytest.approx(
-        noisy_steps_epsilon(NoisyStep(0.1, 2.0), 50, 1e-5, replaced=False), rel=1e-4
-    )
+    assert poisson.epsilon == pytest.approx(NoisyStepsCurve(0.1, 2.0, 50).epsilon(1e-5), rel=1e-4)
     assert attrs.evolve(learner, neighbours="zero out one").claim.epsilon == poisson.epsilon
     converted = attrs.evolve(learner, neighbours="replace one").claim
     assert converted.delta == poisson.delta
