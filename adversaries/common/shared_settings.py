@@ -47,7 +47,12 @@ def start_setting() -> Any:
 
 
 def decoys_setting() -> Any:
-    return setting(0.25, unit="probability", help="of background only", check=[at_least(0), at_most(1)])
+    return setting(
+        0.25,
+        unit="probability",
+        help="that an example is of the background alone",
+        check=[at_least(0), at_most(1)],
+    )
 
 
 def draw_start_rounds(start: str, rounds: int, games: int, rng: np.random.Generator) -> np.ndarray:

@@ -37,7 +37,7 @@ class HalfspaceAdversary(Adversary):
     returns_score = False
     realizable = True
 
-    rounds: int = count_setting(1_000, help="T")
+    rounds: int = count_setting(1_000, help="T, the number of rounds")
     concepts: ConceptClass | None = setting(None, help="the halfspaces; default: the learner's")
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 

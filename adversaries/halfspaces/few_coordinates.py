@@ -49,7 +49,7 @@ class FirstSwap(HalfspaceAdversary):
     returns_score = True
     realizable = False
 
-    rounds: int = count_setting(1_000, help="T", least=2)
+    rounds: int = count_setting(1_000, help="T, the number of rounds", least=2)
     coordinates: int | None = count_setting(None, help="how many the swap affects; default: (d - 1)/2")
     correct: int = count_setting(0, help="rounds without a mistake before the special round", least=0)
 

@@ -32,7 +32,7 @@ class Contrarian(Adversary):
     protocols = ("Adaptive",)
     returns_score = False
 
-    rounds: int = count_setting(100, help="T")
+    rounds: int = count_setting(100, help="T, the number of rounds")
     point: float | None = setting(None, unit="point", help="of all examples; default: the domain's middle")
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 

@@ -23,7 +23,7 @@ class ClassAdversary(Adversary):
 
     returns_score = False
 
-    rounds: int = count_setting(100, help="T")
+    rounds: int = count_setting(100, help="T, the number of rounds")
     concepts: ConceptClass | None = setting(None, help="the concept class; default: the learner's")
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 

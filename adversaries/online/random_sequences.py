@@ -37,9 +37,11 @@ class CommittedExamples(Adversary):
     protocols = ("Oblivious",)
     returns_score = False
 
-    rounds: int = count_setting(100, help="T")
+    rounds: int = count_setting(100, help="T, the number of rounds")
     threshold: float = setting(0.5, unit="point", help="points from here on are labelled 1")
-    noise: float = setting(0.0, unit="probability", help="of a label flip", check=[at_least(0), at_most(1)])
+    noise: float = setting(
+        0.0, unit="probability", help="that a label is flipped", check=[at_least(0), at_most(1)]
+    )
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
@@ -94,7 +96,9 @@ class IidExamples(PreparedExamples):
     name = "iid"
 
     skew: float = setting(0.0, help="0: all points alike; more: the first are likelier", check=at_least(0))
-    noise: float = setting(0.0, unit="probability", help="of a label flip", check=[at_least(0), at_most(1)])
+    noise: float = setting(
+        0.0, unit="probability", help="that a label is flipped", check=[at_least(0), at_most(1)]
+    )
 
     @property
     def realizable(self) -> bool:

@@ -25,7 +25,7 @@ class SpecialSwap(Adversary):
     returns_score = True
     usual_for = (PrivacyUnit.STREAM_EXAMPLE,)
 
-    rounds: int = count_setting(100, help="T", least=2)
+    rounds: int = count_setting(100, help="T, the number of rounds", least=2)
     special: int = count_setting(1, help="t*, the special round")
     point: float | None = setting(None, unit="point", help="of all examples; default: the domain's middle")
     label: int = setting(0, help="of the special example in world 0", check=[whole, at_least(0), at_most(1)])
@@ -72,7 +72,7 @@ class UpdateSwap(Adversary):
     protocols = ("SpecialRound",)
     returns_score = True
 
-    rounds: int = count_setting(100, help="T", least=2)
+    rounds: int = count_setting(100, help="T, the number of rounds", least=2)
     before: int | None = count_setting(None, help="mistakes before t*; default: one too few", least=0)
     correct: int = count_setting(0, help="correct rounds between these and the special round", least=0)
     point: Point | None = setting(None, unit="point", help="of all examples; default: the domain's middle")

@@ -257,7 +257,7 @@ class SteadyThresholdsPredictor(CloseVotesPredictor):
 
     epsilon: float = setting(0.04, unit="nats", help="ε′ of one answer", check=[more_than(0), at_most(1)])
     halts: int = count_setting(4, help='c, outcomes "between" after which it halts')
-    slack: float = setting(1e-6, unit="probability", help="δ")
+    slack: float = setting(1e-6, unit="probability", help="δ of the composition")
 
     def _cost(self) -> Guarantee:
         gap = 2 * self.alpha * self.size * self.epsilon

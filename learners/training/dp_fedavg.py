@@ -37,7 +37,12 @@ class DPFedAvg(DPSGD):
     batch: int = count_setting(100, help="the users of a round, on average")
     steps: int = count_setting(100, help="T, the number of rounds")
     sampling: str = setting(POISSON, help="how users are drawn", check=check_sampling(POISSON))
-    clip: float = setting(1.0, unit="length of a change", help="the longest", check=more_than(0, CLIP_REMEDY))
+    clip: float = setting(
+        1.0,
+        unit="length of a change",
+        help="the longest that is not clipped",
+        check=more_than(0, CLIP_REMEDY),
+    )
     learning_rate: float = setting(1.0, help="the step size of a round", check=more_than(0))
     local_steps: int = count_setting(5, help="the steps of a user in a round")
     local_rate: float = setting(1.0, help="the step size of a user", check=more_than(0))

@@ -78,7 +78,10 @@ class DPSGD(Learner):
     steps: int = count_setting(100, help="T, the number of steps")
     sampling: str = setting(POISSON, help="how batches are drawn", check=check_sampling(*SAMPLINGS))
     clip: float = setting(
-        1.0, unit="length of a gradient", help="the longest", check=more_than(0, CLIP_REMEDY)
+        1.0,
+        unit="length of a gradient",
+        help="the longest that is not clipped",
+        check=more_than(0, CLIP_REMEDY),
     )
     learning_rate: float = setting(1.0, help="the step size", check=more_than(0))
     epsilon: float = setting(1.0, unit="nats", help="the ε for which noise is chosen, if it is not set")
