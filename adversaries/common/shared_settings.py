@@ -50,7 +50,7 @@ def decoys_setting() -> Any:
     return setting(
         0.25,
         unit="probability",
-        help="that an example is of the background alone",
+        help="of a game that is background only",
         check=[at_least(0), at_most(1)],
     )
 

@@ -73,7 +73,9 @@ class Screening(Voters):
     scale: float | None = setting(
         None, unit="votes", help="λ; default: the algorithm's, for ε and δ", check=more_than(0)
     )
-    threshold: float | None = setting(None, unit="votes", help="w; default: its own", check=at_least(0))
+    threshold: float | None = setting(
+        None, unit="votes", help="w, in votes; default: the algorithm's", check=at_least(0)
+    )
 
     @property
     def runs(self) -> int:
