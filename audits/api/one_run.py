@@ -108,8 +108,7 @@ def certify_one_run(
     scores: (m,), higher if the canary looks included. included: (m,), 1 if it was, and 0 if not.
     delta, epsilon, curve: as of `Auditor`; the family of a curve gives a second bound.
 
-    Raises: InvalidArgument if scores are no numbers, there are fewer than 10, or the included canaries cannot
-    be those of fair coins: too many or too few, or one of each pair.
+    Raises: InvalidArgument, also for fewer than 10 canaries, or if their coins cannot have been fair.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -201,7 +200,7 @@ def audit_one_run(
     False
     """
     sample, asked = read_data(learner, data, None, split_settings(settings))
-    match = build_match(learner, against, settings=asked, data=sample, protocol=OneRun.name, rounds=None)
+    match = build_match(learner, against, settings=asked, data=sample, protocol=OneRun.name)
     return certify_match(match, canaries=canaries, seed=seed, confidence=confidence)
 
 
