@@ -155,6 +155,12 @@ def test_play_refuses(words: str, message: str) -> None:
     assert arena.refusal("play", *words.split()) == message
 
 
+def test_rounds_bound_the_queries_of_figure1() -> None:
+    players = ("play", "everlasting-v1", "--against", "halt-counter", "--rounds")
+    assert arena(*players, "9").exit_code == 0
+    assert "round 9: Figure1 with t = 8 has at most 8 rounds" in arena.refusal(*players, "8")
+
+
 def test_records_are_shown_as_a_function_receives_them(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text("def f(data, rng):\n    return 0.0\n")

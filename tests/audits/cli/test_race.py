@@ -111,20 +111,11 @@ def test_a_chart_that_cannot_be_drawn_is_refused_before_the_games(
         (SHORT, "Missing argument 'LEARNER...'. See arena race --help."),
         ((SOA, *SHORT, "--confidence", "1"), "confidence must be less than 1, got 1.0"),
         ((SOA, GUESS, *SHORT, "--protocol", "Oblivious"), "the players do not all play Oblivious. tiny-soa "),
-        (
-            ("everlasting-v1", *AGAINST),
-            "adversary drawn does not play Figure1. It plays Adaptive, Oblivious.",
-        ),
+        (("everlasting-v1", *AGAINST), "adversary drawn does not play Figure1. It plays Adaptive,"),
         (("noisy-majority", *SHORT), "noisy-majority has no setting `concepts`, so there is no class to "),
         ((f"adversary={SOA}", *SHORT), "adversary cannot be a label. Choose another; --set reserves it."),
-        (
-            (f"a={SOA}", *SHORT, "--set", "b.at_most=1"),
-            "A setting is NAME=VALUE or adversary.NAME=VALUE or a.",
-        ),
-        (
-            (f"a={SOA}", *SHORT, "--set", "a.rounds=1"),
-            "the rounds of the a are those of the race. Give --rou",
-        ),
+        ((f"a={SOA}", *SHORT, "--set", "b.at_most=1"), "A setting is NAME=VALUE or adversary.NAME=VALUE"),
+        ((f"a={SOA}", *SHORT, "--set", "a.rounds=1"), "the rounds of the a are those of the race. Give"),
         (
             (SOA, *SHORT, "--set", "adversary.noise=0.1", "--set", "adversary.lies=yes"),
             "adversary drawn, round ",
@@ -221,35 +212,19 @@ def test_the_users_data_are_d(data: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            ("everlasting-v2", "soa"),
-            "Predictors (everlasting-v2) and learners of online games need separate ",
-        ),
+        (("everlasting-v2", "soa"), "Predictors (everlasting-v2) and learners of online games need"),
         (("soa",), "a race of online learners needs an adversary. Name it: --against adaptive."),
-        (
-            ("soa", "--against", "shattered-tree", "--as-set"),
-            "--data and --as-set are for predictors, which ",
-        ),
+        (("soa", "--against", "shattered-tree", "--as-set"), "--data and --as-set are for predictors,"),
         (("everlasting-v2", "--marks", "3"), "--marks is for online games; predictors are measured by "),
         (("everlasting-v2", "--protocol", "Adaptive"), "Predictors are raced under Figure1, not Adaptive."),
-        (
-            ("everlasting-v2", "--set", "rounds=1"),
-            "everlasting-v2 stops after 1 round, got 3. Give --rounds 1, ",
-        ),
-        (
-            ("everlasting-v2", "--set", "concepts=intervals"),
-            "RealIntervals() may have 455,058,477,001 labelli",
-        ),
+        (("everlasting-v2", "--set", "rounds=1"), "everlasting-v2 stops after 1 round, got 3. Give"),
+        (("everlasting-v2", "--set", "concepts=intervals"), "RealIntervals() may have 455,058,477,001"),
         (
             ("everlasting-v2", "--set", "adversary.sample_size=100", "--games", "1"),
             "everlasting-v2 with 310 teachers of 93 examples and rate 1 needs a sample of 28,830, got 100. "
             "Lower teachers or chunk, or raise training_rate; the claim changes accordingly.",
         ),
-        (
-            ("everlasting-v2", "--set", "answers=100"),
-            "the answers of round 1 must train a teacher of round 2, which takes 186 of them at rate 1, got "
-            "100. Set more answers, a higher rate, or rounds=1.",
-        ),
+        (("everlasting-v2", "--set", "answers=100"), "the answers of round 1 must train a teacher of"),
         (("everlasting-v2", "--x", "age"), "--x, --y, --positive and --user need --data, which is missing."),
     ],
 )

@@ -24,16 +24,8 @@ from audits.statistics.score_pairs import PairCounts
 from learners.foreign.function import Function
 from learners.releases.counts import LaplaceCount
 
-PLAN = Plan(
-    learner=LaplaceCount(),
-    adversary=CountSwap(),
-    referee=Release(),
-    epsilon=1.0,
-    delta=0.0,
-    games=1_050,
-    block=100,
-    seed=5,
-)
+PLAYERS = {"learner": LaplaceCount(), "adversary": CountSwap(), "referee": Release()}
+PLAN = Plan(**PLAYERS, epsilon=1.0, delta=0.0, games=1_050, block=100, seed=5)
 
 
 def ledger_of(path: Path, blocks: range | list[int], plan: Plan = PLAN, **notes: object) -> Path:
@@ -86,18 +78,11 @@ def test_parts_merged_are_the_run(tmp_path: Path) -> None:
 
 def test_a_part_goes_on_where_it_stopped(tmp_path: Path) -> None:
     path = tmp_path / "part.ledger"
-
     first = play_part(PLAN, RunPart(1, 2), ledger=path, watch=interrupt_at(200))
     assert (first.interrupted, first.blocks, first.blocks_planned) == (True, 2, 6)
     rest = play_part(PLAN, RunPart(1, 2), ledger=path)
-    assert to_data(rest) == {
-        "part": "1/2",
-        "blocks": 6,
-        "blocks_planned": 6,
-        "games": 550,
-        "games_planned": 550,
-        "interrupted": False,
-    }
+    done = {"blocks": 6, "blocks_planned": 6, "games": 550, "games_planned": 550}
+    assert to_data(rest) == {"part": "1/2", **done, "interrupted": False}
 
 
 def test_a_part_of_a_run_that_ends_when_its_claim_falls_is_refused(tmp_path: Path) -> None:

@@ -18,13 +18,8 @@ from learners.everlasting.paper_versions import EverlastingV1
 from learners.online.noisy_majority import NoisyMajority
 from learners.releases.counts import LaplaceCount
 
-GOOD = {
-    "learner": LaplaceCount(),
-    "adversary": CountSwap(),
-    "referee": Release(),
-    "epsilon": 1.0,
-    "delta": 0.0,
-}
+GOOD: dict = {"learner": LaplaceCount(), "adversary": CountSwap(), "referee": Release()}
+GOOD |= {"epsilon": 1.0, "delta": 0.0}
 
 
 @pytest.mark.parametrize(

@@ -31,16 +31,8 @@ V1 = EverlastingV1()
 COUNT = Plan(
     learner=LaplaceCount(), adversary=CountSwap(), referee=Release(), epsilon=1, delta=0, games=5_000
 )
-HALTS = Plan(
-    learner=V1,
-    adversary=HaltCounter(learner=V1),
-    referee=Figure1(),
-    epsilon=1,
-    delta=1e-5,
-    confidence=0.999,
-    games=5_000,
-    seed=7,
-)
+PLAYERS = {"learner": V1, "adversary": HaltCounter(learner=V1), "referee": Figure1()}
+HALTS = Plan(**PLAYERS, epsilon=1, delta=1e-5, confidence=0.999, games=5_000, seed=7)
 HEADINGS = [
     "Evidence against the claim",
     "Certified ε",

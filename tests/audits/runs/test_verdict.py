@@ -14,22 +14,11 @@ from audits.reports.json_form import to_data, to_json
 from audits.runs.plan import Plan
 from audits.runs.verdict import RunNotes, Verdict
 
-VERDICT = Verdict(
-    learner="laplace-count",
-    adversary="count-swap",
-    protocol="Release",
-    claim=Claim(epsilon=1, delta=1e-5, protects=(PrivacyUnit.TRAINING_EXAMPLE,)),
-    refuted=False,
-    epsilon_lower=0.5,
-    confidence=0.999,
-    ceiling=9.25,
-    refutable=True,
-    clopper_pearson=None,
-    games=1_000,
-    played_now=1_000,
-    seconds=2.0,
-    seed=7,
-)
+NAMES = {"learner": "laplace-count", "adversary": "count-swap", "protocol": "Release"}
+FIGURES: dict = {"refuted": False, "epsilon_lower": 0.5, "ceiling": 9.25, "refutable": True}
+FIGURES |= {"clopper_pearson": None, "games": 1_000, "played_now": 1_000, "seconds": 2.0}
+CLAIM = Claim(epsilon=1, delta=1e-5, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+VERDICT = Verdict(**NAMES, **FIGURES, claim=CLAIM, confidence=0.999, seed=7)
 REACH = "An adversary that always tells the worlds apart would have reached ε = 9.25."
 
 

@@ -105,20 +105,11 @@ def test_protocols_can_be_chosen() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (
-            {"learners": ("laplace-cont",)},
-            "no learner of that name, got 'laplace-cont'. Did you mean laplace-",
-        ),
-        (
-            {"protocols": ("Releas",)},
-            "there is no protocol of that name, got 'Releas'. Did you mean Release?",
-        ),
+        ({"learners": ("laplace-cont",)}, "no learner of that name, got 'laplace-cont'. Did you mean"),
+        ({"protocols": ("Releas",)}, "there is no protocol of that name, got 'Releas'. Did you mean"),
         ({"learners": ("soa", "soa")}, "two of the learners are called soa"),
         ({"learners": ("soa",), "adversaries": ("count-swap",)}, "no learner of this tournament can meet an"),
-        (
-            {"learners": ("soa",), "adversaries": ("honest",)},
-            "(they play no protocol in common). `arena list`",
-        ),
+        ({"learners": ("soa",), "adversaries": ("honest",)}, "(they play no protocol in common). `arena"),
         ({"learners": (7,)}, "a learner is given as an instance or a name, got 7. Give a learner"),
         ({"games": 0}, "games must be at least 1, got 0"),
     ],

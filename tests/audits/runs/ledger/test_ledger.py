@@ -31,6 +31,8 @@ from learners.releases.counts import LaplaceCount
 
 PLAN = {"seed": 1, "games": 8192, "learner": {"name": "Laplace", "epsilon": 1.0}, "points": (0.5, 2.0)}
 DAMAGED = "the ledger run.ledger is damaged: "
+PLAYERS = {"learner": LaplaceCount(), "adversary": CountSwap(), "referee": Release()}
+SHORT = Plan(**PLAYERS, epsilon=1.0, delta=0.0, games=500, block=50)
 
 # For each path that it reads, plays block after block in a child, since a fork starts faster than a Python.
 # The child tells what it has committed in a file beside the ledger, written past every buffer of its own.
@@ -182,12 +184,8 @@ class TestKeeping:
 
 class TestPlan:
     def test_order_and_tuples_do_not_matter(self, ledger_of_ten):
-        again = {
-            "points": [0.5, 2.0],
-            "learner": {"epsilon": 1.0, "name": "Laplace"},
-            "games": 8192,
-            "seed": 1,
-        }
+        learner = {"epsilon": 1.0, "name": "Laplace"}
+        again = {"points": [0.5, 2.0], "learner": learner, "games": 8192, "seed": 1}
         with Ledger.open(ledger_of_ten, again) as ledger:
             assert len(ledger.block_indices()) == 10
 
@@ -373,16 +371,6 @@ class TestDisk:
 
 
 class TestLost:
-    plan = Plan(
-        learner=LaplaceCount(),
-        adversary=CountSwap(),
-        referee=Release(),
-        epsilon=1.0,
-        delta=0.0,
-        games=500,
-        block=50,
-    )
-
     @pytest.mark.thorough
     @pytest.mark.parametrize(("disturb", "noticed"), (FILES | FOLDERS).items())
     def test_files_that_are_lost_under_a_run_change_no_figure(self, path, disturb, noticed):
@@ -396,13 +384,13 @@ class TestLost:
                 disturb(place)
 
         try:
-            run(self.plan, ledger=place, watch=watch)
+            run(SHORT, ledger=place, watch=watch)
         except ArenaError as error:
             failure = error
         if noticed:
             assert "was deleted, moved or replaced while a run had it open" in str(failure)
             assert failure.verdict.games == 200
-        run(self.plan, watch=lambda progress: calm.append(to_data(progress)))
+        run(SHORT, watch=lambda progress: calm.append(to_data(progress)))
         assert seen == calm[: len(seen)]
 
 
