@@ -165,7 +165,7 @@ def _read_canaries(scores: object, included: object) -> tuple[np.ndarray, np.nda
         raise InvalidArgument(
             f"there must be at least {MIN_CANARIES} canaries",
             value=len(values),
-            remedy="A thousand certify something.",
+            remedy="Give a thousand.",
         )
     check_fair_coins(bits == 1)
     return values, bits == 1
@@ -212,7 +212,7 @@ def certify_match(match: Match, *, canaries: int, seed: int, confidence: float) 
     check_protected(played.challenges, learner, match.adversary)
     if played.score is None:
         raise InvalidArgument(
-            f"{match.adversary.name} returns no scores, so no canary can be guessed",
+            f"{match.adversary.name} returns no scores",
             remedy="Let play() return one for each canary.",
         )
     return certify_one_run(

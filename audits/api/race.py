@@ -268,7 +268,7 @@ def tournament(
             raise InvalidArgument(
                 f"{role} must be a list of players or names",
                 value=given,
-                remedy='Write ["laplace-count", "svt-1"].',
+                remedy='Write ["svt-1", "svt-2"].',
             )
     plan = plan_tournament(
         learners, against, protocols=protocols, games=games, confidence=confidence, seed=seed

@@ -64,7 +64,7 @@ def solve(
     if sum(chosen) > 1:
         raise InvalidArgument(
             "the samples are chosen in several ways",
-            remedy="Name an adversary, or give data and neighbour, or ask for the worst samples.",
+            remedy="Give only an adversary, data or worst_samples.",
         )
     if against is None and asked["adversary"]:
         raise InvalidArgument("an adversary has settings but no name", remedy="Say against whom: --against.")

@@ -222,7 +222,7 @@ def export(files: ExportOptions, output: Output) -> None:
             raise InvalidArgument(
                 "the games and the figures need two tables",
                 value=files.figures,
-                remedy="Name another for --figures.",
+                remedy="Name another.",
             )
     with output.progress_bar("blocks") as bar:
         rows = {files.file: export_blocks(files.run, files.file, watch=bar.update)}

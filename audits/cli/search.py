@@ -104,7 +104,7 @@ def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> int:
             raise InvalidArgument(
                 "the adversary is written as a file of Python",
                 value=asked.file,
-                remedy="Name a file FILE.py.",
+                remedy="Name a FILE.py.",
             )
         check_output_file("adversary's file", asked.file)
     output.print_notes(learner.shortcomings)

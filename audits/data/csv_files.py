@@ -120,7 +120,7 @@ def read_table(name: str) -> Table:
             raise InvalidArgument(
                 f"{name}, line {header}: column names must be distinct",
                 value=column,
-                remedy="Rename the columns that share it.",
+                remedy="Rename one.",
             )
     rows = []
     for line, row in lines:
@@ -178,7 +178,7 @@ def _number_users(table: Table, user: str, others: Sequence[int]) -> list[tuple[
     column = table.find_column(user)
     if column in others:
         raise InvalidArgument(
-            "the column of the users must be another than those of the points and the labels",
+            "the users need a column of their own",
             value=user,
             remedy="Name another column.",
         )
@@ -198,7 +198,7 @@ def _missing_header(name: str, line: int, value: str) -> InvalidArgument:
     return InvalidArgument(
         f"{name}, line {line}: expected the names of the columns",
         value=value,
-        remedy="Put a line of column names first.",
+        remedy="Put them first.",
     )
 
 

@@ -56,8 +56,8 @@ def build_player(
         kinds = typing.get_type_hints(player) if texts else {}
     except NameError as error:
         raise InvalidArgument(
-            f"the annotations of {player.name} contain an unknown name ({error})",
-            remedy="Import it at run time, not only for type checkers.",
+            f"annotations of {player.name} contain an unknown name ({error})",
+            remedy="Import it at run time.",
         ) from error
     values: dict[str, Any] = {
         name: parse_value(name, text, kinds[name]) if isinstance(text, str) else text

@@ -137,9 +137,9 @@ REFUSALS = [
     # rows and columns
     ('x,y\n"1\n",0\n1\n', {}, ", line 4: expected 2 fields, as in line 1, got 1. Correct the line; a field "),
     ('x,y\n"1\n",0\n1,000,1\n', {}, ", line 4: expected 2 fields, as in line 1, got 3. Correct the line; "),
-    ("39,0,39\n50,1,0\n", {}, ", line 1: expected the names of the columns, got '39'. Put a line of"),
-    ("a,39,0\nb,50,1\n", {}, ", line 1: expected the names of the columns, got '39'. Put a line of column"),
-    ("x,z,y,z\n1,1,0,1\n", {}, ", line 1: column names must be distinct, got 'z'. Rename the columns that"),
+    ("39,0,39\n50,1,0\n", {}, ", line 1: expected the names of the columns, got '39'. Put them first."),
+    ("a,39,0\nb,50,1\n", {}, ", line 1: expected the names of the columns, got '39'. Put them first."),
+    ("x,z,y,z\n1,1,0,1\n", {}, ", line 1: column names must be distinct, got 'z'. Rename one."),
     ("X,h,y\n1,1,0\n", {}, ", line 1: no such column, got 'x'. Did you mean 'X'? The columns are: 'X',"),
     ("\n\nx,y\n1,0\n", {"x": "z"}, ", line 3: no such column, got 'z'. The columns are: 'x', 'y'."),
     ("x;y\n1;0\n", {}, ", line 1: no such column, got 'x'. The columns are: 'x;y'. They seem to be"),
@@ -200,8 +200,8 @@ def test_a_refusal_names_the_file_the_line_and_the_remedy(write_file, content, o
     [
         ({"x": ["x", "y"]}, "a column cannot hold both the points and the labels, got 'y'. Name two."),
         ({"x": []}, "points need at least one column, got []. Name one."),
-        ({"user": "x"}, "the column of the users must be another than those of the points and the labels,"),
-        ({"user": "y"}, "the column of the users must be another than those of the points and the labels,"),
+        ({"user": "x"}, "the users need a column of their own, got "),
+        ({"user": "y"}, "the users need a column of their own, got "),
     ],
 )
 def test_columns_that_do_not_go_together(write_file, options, message):

@@ -143,7 +143,7 @@ def test_two_shipped_players_of_one_name_are_refused(package) -> None:
     registry = package(one=PLAYERS, two=PLAYERS)
     assert refusal(registry.find, "quiet") == (
         f"two players are called 'quiet': {registry.package}.one:Quiet and {registry.package}.two:Quiet. "
-        "Rename one adversary, or uninstall its package."
+        "Rename one of them."
     )
 
 
@@ -184,7 +184,7 @@ def test_an_entry_point_is_found_under_its_name(install_plugin) -> None:
         (
             "Missing",
             "of plugin-of-test cannot be loaded (AttributeError: module 'plugin_of_test' has no attribute "
-            "'Missing'). Fix or uninstall that package.",
+            "'Missing'). Fix or remove that package.",
         ),
         ("number", f"of plugin-of-test is no adversary: {NO_ADVERSARY}"),
     ],
@@ -202,7 +202,7 @@ def test_an_entry_point_cannot_take_the_name_of_a_shipped_player(install_plugin)
     install_plugin("count-swap = plugin_of_test:Quiet")
     assert refusal(ADVERSARIES.find, "count-swap") == (
         "two players are called 'count-swap': adversaries.release.point_swap:CountSwap and "
-        "plugin_of_test:Quiet. Rename one adversary, or uninstall its package."
+        "plugin_of_test:Quiet. Rename one of them."
     )
 
 

@@ -272,7 +272,7 @@ def test_export(tmp_path: Path, ledger: Path) -> None:
     )
     before = games.read_bytes()
     assert arena.refusal("runs", "export", ledger, games, "--figures", games) == (
-        f"the games and the figures need two tables, got '{games}'. Name another for --figures."
+        f"the games and the figures need two tables, got '{games}'. Name another."
     )
     assert games.read_bytes() == before
 

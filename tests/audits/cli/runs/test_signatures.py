@@ -170,7 +170,7 @@ def test_a_key_is_for_its_owner_alone(folder: Path) -> None:
     for mode in (0o622, 0o644):
         os.chmod("key", mode)
         assert arena.refusal("runs", "verify", "1.ledger", "--key", "key") == (
-            "other users can read or write the key key, and so sign with it or replace it. Run chmod 600 key."
+            "other users can read or write the key key, and so use it. Run chmod 600 key."
         )
 
 

@@ -325,9 +325,7 @@ class TestPlaces:
             ("pipe", "it is a device or a pipe"),
             ("loop", "it is a symbolic link that leads nowhere"),
         ):
-            assert refusal(place) == (
-                f"the ledger {place} cannot be written: {fault}. Give a path that can be written."
-            )
+            assert refusal(place) == (f"the ledger {place} cannot be written: {fault}. Give another path.")
 
     @pytest.mark.parametrize(("there", "directory", "file"), [(False, 0o555, 0), (True, 0o777, 0o444)])
     def test_read_only(self, there, directory, file):

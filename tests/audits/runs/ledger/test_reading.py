@@ -142,7 +142,7 @@ def test_what_cannot_be_read(tmp_path: Path, ledger_of_three: Path) -> None:
     assert "it is a device or a pipe" in refusal(Path("/dev/zero"))
     path.touch()
     assert refusal(path) == (
-        f"the ledger {path} is empty: no run was begun in it. Give the command again that was to begin it."
+        f"the ledger {path} is empty: no run was begun in it. Give that run's command again."
     )
     path.write_bytes(b"hello")
     assert refusal(path) == f"{path} is not a ledger, or its header is damaged. Give the path of a ledger."

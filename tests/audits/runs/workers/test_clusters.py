@@ -121,5 +121,5 @@ def test_a_scheduler_without_workers(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(WorkersFailed) as refusal:
             next(map_in_order(slow_square, range(3), Workers(backend="dask", cluster=address)))
     assert str(refusal.value) == (
-        f"the dask scheduler at {address} has no workers. Start some: dask worker {address}."
+        f"the dask scheduler at {address} has no workers. Start: dask worker {address}."
     )
