@@ -163,9 +163,7 @@ def _read_canaries(scores: object, included: object) -> tuple[np.ndarray, np.nda
         )
     if len(values) < MIN_CANARIES:
         raise InvalidArgument(
-            f"there must be at least {MIN_CANARIES} canaries",
-            value=len(values),
-            remedy="Give a thousand.",
+            f"there must be at least {MIN_CANARIES} canaries", value=len(values), remedy="Give a thousand."
         )
     check_fair_coins(bits == 1)
     return values, bits == 1
@@ -212,8 +210,7 @@ def certify_match(match: Match, *, canaries: int, seed: int, confidence: float) 
     check_protected(played.challenges, learner, match.adversary)
     if played.score is None:
         raise InvalidArgument(
-            f"{match.adversary.name} returns no scores",
-            remedy="Let play() return one for each canary.",
+            f"{match.adversary.name} returns no scores", remedy="Let play() return one for each canary."
         )
     return certify_one_run(
         played.score,

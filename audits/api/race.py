@@ -266,9 +266,7 @@ def tournament(
     for role, given in (("learners", learners), ("against", against)):
         if isinstance(given, str) or not isinstance(given, Sequence):
             raise InvalidArgument(
-                f"{role} must be a list of players or names",
-                value=given,
-                remedy='Write ["svt-1", "svt-2"].',
+                f"{role} must be a list of players or names", value=given, remedy='Write ["svt-1", "svt-2"].'
             )
     plan = plan_tournament(
         learners, against, protocols=protocols, games=games, confidence=confidence, seed=seed

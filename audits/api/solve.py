@@ -63,8 +63,7 @@ def solve(
     chosen = [against is not None, data is not None or neighbour is not None, worst_samples]
     if sum(chosen) > 1:
         raise InvalidArgument(
-            "the samples are chosen in several ways",
-            remedy="Give only an adversary, data or worst_samples.",
+            "the samples are chosen in several ways", remedy="Give only an adversary, data or worst_samples."
         )
     if against is None and asked["adversary"]:
         raise InvalidArgument("an adversary has settings but no name", remedy="Say against whom: --against.")

@@ -293,7 +293,6 @@ def read_key(path: str) -> bytes:
         )
     if os.name == "posix" and status.st_mode & 0o066:
         raise InvalidArgument(
-            f"other users can read or write the key {path}, and so use it",
-            remedy=f"Run chmod 600 {path}.",
+            f"other users can read or write the key {path}, and so use it", remedy=f"Run chmod 600 {path}."
         )
     return content

@@ -102,9 +102,7 @@ def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> int:
     if asked.file is not None:
         if not asked.file.endswith(".py"):
             raise InvalidArgument(
-                "the adversary is written as a file of Python",
-                value=asked.file,
-                remedy="Name a FILE.py.",
+                "the adversary is written as a file of Python", value=asked.file, remedy="Name a FILE.py."
             )
         check_output_file("adversary's file", asked.file)
     output.print_notes(learner.shortcomings)

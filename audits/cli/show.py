@@ -266,8 +266,7 @@ def describe_class(concepts: ConceptClass, depth: int | None = None) -> ClassFig
     levels = littlestone_dimension(concepts)
     if depth is None and levels > _LEVELS:
         raise InvalidArgument(
-            f"a shattered tree of {concepts} has {levels} levels, too many",
-            remedy=f"Give --depth {_LEVELS}.",
+            f"a shattered tree of {concepts} has {levels} levels, too many", remedy=f"Give --depth {_LEVELS}."
         )
     tree = build_shattered_tree(concepts)
     if depth is not None and depth < levels:

@@ -118,9 +118,7 @@ def read_table(name: str) -> Table:
             if _parse_number(column) is not None:
                 raise _missing_header(name, header, column)
             raise InvalidArgument(
-                f"{name}, line {header}: column names must be distinct",
-                value=column,
-                remedy="Rename one.",
+                f"{name}, line {header}: column names must be distinct", value=column, remedy="Rename one."
             )
     rows = []
     for line, row in lines:
@@ -178,9 +176,7 @@ def _number_users(table: Table, user: str, others: Sequence[int]) -> list[tuple[
     column = table.find_column(user)
     if column in others:
         raise InvalidArgument(
-            "the users need a column of their own",
-            value=user,
-            remedy="Name another column.",
+            "the users need a column of their own", value=user, remedy="Name another column."
         )
     for line, row in table.rows:
         if row[column].casefold() in _MISSING:
@@ -196,9 +192,7 @@ def _number_users(table: Table, user: str, others: Sequence[int]) -> list[tuple[
 
 def _missing_header(name: str, line: int, value: str) -> InvalidArgument:
     return InvalidArgument(
-        f"{name}, line {line}: expected the names of the columns",
-        value=value,
-        remedy="Put them first.",
+        f"{name}, line {line}: expected the names of the columns", value=value, remedy="Put them first."
     )
 
 

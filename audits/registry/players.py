@@ -153,8 +153,7 @@ class Registry:
             player = point.load()
         except RAISED as error:  # the code of another package may raise anything
             raise InvalidArgument(
-                f"{source} cannot be loaded ({describe_error(error)})",
-                remedy="Fix or remove that package.",
+                f"{source} cannot be loaded ({describe_error(error)})", remedy="Fix or remove that package."
             ) from error
         self._check(player, source)
         if player.name != point.name:
@@ -277,8 +276,7 @@ def check_player(role: str, player: object, base: type) -> None:
     rule += "" if role == "referee" else " or a name"
     if inspect.isclass(player):
         raise InvalidArgument(
-            f"{rule}, got the class {player.__name__}",
-            remedy=f"Write {player.__name__}(...).",
+            f"{rule}, got the class {player.__name__}", remedy=f"Write {player.__name__}(...)."
         )
     if not isinstance(player, base):
         raise InvalidArgument(rule, value=player, remedy=_FORMS[role])

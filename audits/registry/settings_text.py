@@ -56,8 +56,7 @@ def build_player(
         kinds = typing.get_type_hints(player) if texts else {}
     except NameError as error:
         raise InvalidArgument(
-            f"annotations of {player.name} contain an unknown name ({error})",
-            remedy="Import it at run time.",
+            f"annotations of {player.name} contain an unknown name ({error})", remedy="Import it at run time."
         ) from error
     values: dict[str, Any] = {
         name: parse_value(name, text, kinds[name]) if isinstance(text, str) else text

@@ -258,9 +258,7 @@ def _resolve_claim(learner: Learner, claim: Claim | PrivacyCurve | str | tuple[f
         claim = resolve_claim(learner, option="claim=(epsilon, delta), ε in nats")
     if not isinstance(claim, tuple | list) or len(claim) != 2 or not all(map(is_number, claim)):
         raise InvalidArgument(
-            "claim must be a Claim or 2 numbers",
-            value=claim,
-            remedy="Write claim=(1.0, 0.0): ε in nats, δ.",
+            "claim must be a Claim or 2 numbers", value=claim, remedy="Write claim=(1.0, 0.0): ε in nats, δ."
         )
     epsilon, delta = claim
     return change_claim(own, epsilon, delta)

@@ -170,8 +170,7 @@ def _plan_cell(cell: Cell, learner: Any, adversary: Any, restricted: bool, confi
             )
         if match.referee.two_worlds and isinstance(match.adversary, DrawsFromPopulation):
             raise InvalidArgument(
-                f"{cell.adversary} draws all examples from one distribution",
-                remedy="Race it instead.",
+                f"{cell.adversary} draws all examples from one distribution", remedy="Race it instead."
             )
         game: Match | Race = match
         if not match.referee.two_worlds:

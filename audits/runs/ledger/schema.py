@@ -154,8 +154,7 @@ def read_head(
     """
     if is_empty(connection):  # as a run leaves it that is killed while it makes its ledger
         raise InvalidArgument(
-            f"the ledger {path} is empty: no run was begun in it",
-            remedy="Give that run's command again.",
+            f"the ledger {path} is empty: no run was begun in it", remedy="Give that run's command again."
         )
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
         raise InvalidArgument(f"{path} is an SQLite database, but not a ledger", remedy=_NAME_A_LEDGER)

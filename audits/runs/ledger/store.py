@@ -371,6 +371,5 @@ def _explain(path: Path, error: Exception, failure: str, was_writable: bool) -> 
 def _cannot_write(path: Path) -> InvalidArgument:
     read_only = "the file or its directory is read-only, or its file system cannot lock files"
     return InvalidArgument(
-        f"the ledger {path} cannot be written: {find_obstacle(path, read_only)}",
-        remedy="Give another path.",
+        f"the ledger {path} cannot be written: {find_obstacle(path, read_only)}", remedy="Give another path."
     )

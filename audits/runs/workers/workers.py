@@ -56,15 +56,11 @@ class Workers:
             )
         if self.backend != DASK and self.cluster is not None:
             raise InvalidArgument(
-                f"{self.backend} has no cluster",
-                value=self.cluster,
-                remedy="Choose the backend dask.",
+                f"{self.backend} has no cluster", value=self.cluster, remedy="Choose the backend dask."
             )
         if self.jobs is not None and not self.local:
             raise InvalidArgument(
-                "a cluster elsewhere has its own number of workers",
-                value=self.jobs,
-                remedy="Leave out jobs.",
+                "a cluster elsewhere has its own number of workers", value=self.jobs, remedy="Leave out jobs."
             )
         if self.backend == DASK and find_spec("distributed") is None:
             raise InvalidArgument(
@@ -113,8 +109,7 @@ class WorkersFailed(InvalidArgument, RunStopped):
 
 def report_gone(reason: str) -> WorkersFailed:
     return WorkersFailed(
-        f"the workers are gone ({reason})",
-        remedy="With a ledger, the same command resumes the run.",
+        f"the workers are gone ({reason})", remedy="With a ledger, the same command resumes the run."
     )
 
 
