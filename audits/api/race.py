@@ -12,16 +12,17 @@ import attrs
 from arena import Adversary, InvalidArgument, Learner, Sample
 from arena.capabilities import HasPracticalConstants
 from audits.api.audit import read_sample, split_settings
-from audits.races import Race, RaceResult, plan_online_race, plan_predictor_race, run_race
-from audits.races.predictor_race import PROTOCOL, ROUNDS, check_rounds
-from audits.races.race import concepts_of
+from audits.races.online_race import plan_online_race
+from audits.races.predictor_race import PROTOCOL, ROUNDS, check_rounds, plan_predictor_race
+from audits.races.race import Race, concepts_of
+from audits.races.race_result import RaceResult, run_race
 from audits.registry.match import GivenData, PlayerSettings, load_data
 from audits.registry.players import ADVERSARIES, LEARNERS, GivenAdversary, check_player, configure_learner
 from audits.registry.settings_text import build_player, summarize_player
 from audits.registry.suggestions import check_labels, explain_arguments
 from audits.runs.workers import Workers
-from audits.tournaments import TournamentResult, plan_tournament, run_tournament
-from audits.tournaments.tournament_plan import CONFIDENCE
+from audits.tournaments.tournament_plan import CONFIDENCE, plan_tournament
+from audits.tournaments.tournament_result import TournamentResult, run_tournament
 
 _LABELLED = re.compile(r"([\w-]+)=(.+)", re.DOTALL)
 _RESERVED = ("learner", "adversary")  # `--set` uses these for all learners and for the adversary

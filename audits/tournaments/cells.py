@@ -27,7 +27,8 @@ from arena.errors import (
     ProtocolViolation,
     describe_error,
 )
-from audits.races import Race, run_race
+from audits.races.race import Race
+from audits.races.race_result import run_race
 from audits.registry.match import Match
 from audits.runs.blocks import choose_distinguisher
 from audits.runs.ledger import Store

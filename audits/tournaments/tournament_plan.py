@@ -14,7 +14,8 @@ from arena import REFEREES, InvalidArgument, Learner
 from arena.capabilities import DrawsFromPopulation
 from arena.errors import RAISED
 from arena.settings import at_least, check_value, less_than, more_than, whole
-from audits.races import Race, plan_online_race
+from audits.races.online_race import plan_online_race
+from audits.races.race import Race
 from audits.registry.match import Match, build_match, list_common, read_claim
 from audits.registry.origins import versions
 from audits.registry.players import (

@@ -12,7 +12,7 @@ from support import online_players
 from support.command_line import Command
 from support.processes import interrupt_at
 
-from audits.races import run_race
+from audits.races.race_result import run_race
 
 FILE = online_players.__file__
 SOA, GUESS = f"{FILE}:TinySoa", f"{FILE}:Guess"
@@ -130,7 +130,7 @@ def test_an_interruption_is_status_130(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*given: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("audits.races.Race.play_block", interrupt)
+    monkeypatch.setattr("audits.races.race.Race.play_block", interrupt)
     stopped = arena(SOA, *SHORT)
     assert (stopped.exit_code, stopped.stdout) == (130, "")
     assert stopped.stderr == "arena: interrupted: no games were finished that could be reported\n"

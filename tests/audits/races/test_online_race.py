@@ -29,8 +29,9 @@ from arena import (
     play,
 )
 from arena.concepts import Halfspaces, Points, Thresholds
-from audits.races import BoundTest, OnlineStanding, Race, RaceResult, plan_online_race, run_race, spread_marks
-from audits.races.race_result import make_result
+from audits.races.online_race import OnlineStanding, plan_online_race, spread_marks
+from audits.races.race import BoundTest, Race
+from audits.races.race_result import RaceResult, make_result, run_race
 
 
 def plan(*learners: Learner, against: Adversary | None = None, **options: Any) -> Race:

@@ -12,8 +12,9 @@ from adversaries.figure1.honest import Honest
 from adversaries.figure1.swaps import HaltCounter
 from arena import Bound, Figure1, InvalidArgument, Learner, Sample, Training, play
 from arena.concepts import RealIntervals, Thresholds
-from audits.races import Race, plan_predictor_race, run_race
-from audits.races.predictor_race import ErrorRecorder, EvaluationSet, ObservedLearner
+from audits.races.predictor_race import ErrorRecorder, EvaluationSet, ObservedLearner, plan_predictor_race
+from audits.races.race import Race
+from audits.races.race_result import run_race
 from learners.everlasting.paper_versions import EverlastingV1, EverlastingV2
 from learners.predictors.vote_predictors import StaticErm
 

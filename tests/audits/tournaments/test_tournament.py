@@ -13,9 +13,9 @@ from support.command_line import Command
 
 import audits
 from arena import Adversary, InvalidArgument
-from audits.tournaments import Tournament, TournamentResult, plan_tournament, run_tournament
 from audits.tournaments.cells import CellResult
-from audits.tournaments.tournament_plan import derive_seed
+from audits.tournaments.tournament_plan import Tournament, derive_seed, plan_tournament
+from audits.tournaments.tournament_result import TournamentResult, run_tournament
 
 LEARNERS = ("laplace-count", "randomised-response", "static-erm", "soa")
 ADVERSARIES = ("count-swap", "point-swap", "reconstruct", "honest", "shattered-tree")
