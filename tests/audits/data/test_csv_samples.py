@@ -146,11 +146,7 @@ REFUSALS = [
     ("x\ty\n1\t0\n", {}, ", line 1: no such column, got 'x'. The columns are: 'x\\ty'. They seem to be"),
     # points
     *(
-        (
-            f"n,y,x\na,0,1\n\na,1,{value}\n",
-            {},
-            f", line 4, column 'x': a point must be a finite number, got {value!r}",
-        )
+        (f"n,y,x\na,0,1\n\na,1,{value}\n", {}, ", line 4, column 'x': a point must be a finite number, got ")
         for value in ("?", "", "Private", "nan", "-Infinity", "1e999", "1_000", "0x10")
     ),
     ("x,y\n9007199254740993,0\n1,1\n", {}, ", line 2, column 'x': integers must lie within ±2^53, where"),
@@ -182,7 +178,7 @@ REFUSALS = [
         (
             f"u,x,y\nb,1,0\n{value},2,1\n",
             {"user": "u"},
-            ", line 3, column 'u': every example must have a user, got",
+            ", line 3, column 'u': every example must have a user",
         )
         for value in ("", "NaN", "?", "null")
     ),

@@ -32,10 +32,7 @@ GOOD |= {"epsilon": 1.0, "delta": 0.0}
         ({"delta": -0.1}, "delta must be at least 0"),
         ({"distinguisher": "likelihood", "faults": True}, "the likelihood ratio knows no failures"),
         ({"referee": Figure1()}, "learner laplace-count does not play Figure1"),
-        (
-            {"learner": NoisyMajority(), "adversary": Contrarian(), "referee": Adaptive(10)},
-            "Adaptive has one world, so its games show nothing about privacy",
-        ),
+        ({"learner": NoisyMajority(), "adversary": Contrarian(), "referee": Adaptive(10)}, "has one world"),
     ],
 )
 def test_plans_that_make_no_sense_are_refused(setting: dict, message: str) -> None:

@@ -56,6 +56,7 @@ from learners.releases.choices import RandomisedResponse
 from learners.releases.counts import LaplaceCount
 
 ONE = Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+OF_A_QUERY = attrs.evolve(ONE, protects=(PrivacyUnit.QUERY,))
 QUICK = settings(max_examples=20, derandomize=True, database=None)
 
 
@@ -301,11 +302,7 @@ def test_claims_beyond_any_number_of_games() -> None:
         (StaticErm(), {}, "static-erm claims nothing with these settings, so there is nothing to test."),
         (StaticErm(), {"claim": (0, 0), "against": "reconstruct"}, "must be more than 0 nats and finite"),
         (StaticErm(), {"claim": (0, 0)}, "finite ε above 0"),
-        (
-            StaticErm(),
-            {"claim": attrs.evolve(ONE, protects=(PrivacyUnit.QUERY,))},
-            "the neighbours of the lear",
-        ),
+        (StaticErm(), {"claim": OF_A_QUERY}, "the neighbours of the learner's own claim"),
         (LaplaceCount(), {"budget": "huge"}, "no budget of that name, got 'huge'. There are: quick,"),
         (LaplaceCount(), {"against": []}, "plays against at least one adversary"),
         (LaplaceCount(), {"against": [CountSwap]}, "given as an instance or a name"),
