@@ -123,9 +123,7 @@ def plan_race(
     """The race of online learners, or of predictors, and notes on how settings were chosen.
 
     settings: of "learner" (all learners), of every label, and of "adversary". others: games, confidence and
-    seed; None: the default.
-
-    Raises: InvalidArgument if there are no such games; Unsupported if they have too many labellings.
+    seed; None: the default. Raises: InvalidArgument; Unsupported if there are too many labellings.
     """
     others = {name: value for name, value in others.items() if value is not None}
     predictors = [label for label, player in entrants if PROTOCOL in player.protocols]
@@ -251,13 +249,10 @@ def tournament(
     learners, against: players or names; default: all of `arena list`. Adversaries that are objects or from
         files join those of `arena list`, unless another is given by its name.
     protocols: default: all. In games of one world mistakes or regret are counted, as by `audits.race`.
-    games: of each pair, in each world; default: by protocol, so that all pairs take minutes.
-    confidence: of each pair by itself. seed: from which, and from the names of the players, the seed of each
-        pair is derived. jobs: as in `audits.audit`.
-    ledger: a file that stores finished pairs, so that a killed tournament can be continued.
-    progress: called with the number of pairs so far.
-
-    A player that raises ends its pair only. Raises: InvalidArgument.
+    games: of each pair, in each world; default: by protocol. confidence: of each pair by itself.
+    seed: pairs have seeds of their own, by it and their names. jobs: as in `audits.audit`.
+    ledger: stores finished pairs, so that a killed tournament can be continued.
+    progress: called with the number of pairs so far. Raises: InvalidArgument.
 
     >>> import audits
     >>> report = audits.tournament(["laplace-count"], ["count-swap", "point-swap"], games=200)

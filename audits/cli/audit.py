@@ -81,9 +81,7 @@ class PlanOptions:
 @option_record
 class ChangesOption:
     allow_changes: bool = option(
-        "--allow-changes",
-        help="Continue although files or packages of the players have changed. The ledger then holds games "
-        "from before and after the change.",
+        "--allow-changes", help="Continue although files or packages of the players have changed."
     )
 
 
@@ -92,8 +90,7 @@ class KeyOption:
     key: str | None = option(
         "--key",
         metavar="FILE",
-        help="Sign the ledger, and check its signatures, with the secret key in FILE, of at least 16 bytes. "
-        "Default: no signatures.",
+        help="Sign the ledger, and check its signatures, with the secret key in FILE, of at least 16 bytes.",
     )
 
     def load_key(self) -> bytes | None:

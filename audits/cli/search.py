@@ -58,8 +58,7 @@ class SearchOptions(SeedOption, ClaimOptions, DataOptions):
     games: int | None = option(
         "--games",
         metavar="N",
-        help="Maximum number of games in each world to confirm an adversary. Default: 20,000, more for a "
-        "large ε.",
+        help="Maximum number of games in each world to confirm an adversary. Default: 20,000 or more.",
     )
     file: str | None = option(
         "--output",

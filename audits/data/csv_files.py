@@ -35,14 +35,11 @@ def load_sample(
 ) -> Sample:
     """The labelled examples of a CSV file, as a multiset: one run for each distinct example, sorted.
 
-    path: UTF-8 text with commas and a first line of column names; gzipped if the name ends in .gz. Empty
-        lines, and spaces around a field, are ignored.
+    path: UTF-8 text with commas and a first line of column names; gzipped if the name ends in .gz.
     x: the column of the points (k,), which are numbers; a sequence of d columns gives points (k, d).
     y: the column of the labels. positive: its value that becomes label 1, by default the number 1 beside 0.
-    user: the column that says whose an example is. Its values are numbered from 0 in alphabetical order, and
-        the number of the user becomes the last coordinate of the point.
-
-    Raises: InvalidArgument, with the file, the line, the column, the value and the remedy.
+    user: the column that says whose an example is. Its values, numbered from 0 in alphabetical order, become
+        the last coordinate of the points. Raises: InvalidArgument.
     """
     table = read_table(os.fspath(path))
     columns = [table.find_column(name) for name in ([x] if isinstance(x, str) else x)]

@@ -49,10 +49,7 @@ GivenData = Sample | Callable[[], Sample]
 
 @attrs.frozen(kw_only=True)
 class Match:
-    """The players and the referee of a game.
-
-    notes: on how they were chosen. default: the name of the adversary, if none was given.
-    """
+    """The players and the referee of a game. default: the name of the adversary, if none was given."""
 
     learner: Learner
     adversary: Adversary

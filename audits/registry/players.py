@@ -1,10 +1,9 @@
 """Finding players: shipped ones, those of installed packages, and those in a user's file.
 
-There is no central list. A shipped player is a concrete attrs subclass of `Learner` or `Adversary` with a
-`name`, in any module of `learners` or `adversaries`. A package announces its players as entry points in the
-groups `arena.learners` and `arena.adversaries`, each under the player's name. A player in a file is named
-`path/to/file.py:ClassName`; an adversary may also be named as an instance, `path/to/file.py:name`. A function
-in a file, or another callable, `path/to/file.py:function`, is a learner under Release.
+A shipped player is a concrete attrs subclass of `Learner` or `Adversary` with a `name`, in any module of
+`learners` or `adversaries`. A package announces players as entry points in the groups `arena.learners` and
+`arena.adversaries`, under their names. A player in a file is `path/to/file.py:ClassName`; an adversary may
+also be an instance in it, and a learner under Release a function or another callable.
 """
 
 from __future__ import annotations
@@ -270,8 +269,7 @@ _FORMS = {
 
 
 def check_player(role: str, player: object, base: type) -> None:
-    """Raises: InvalidArgument for what is no instance of the base class of a role, "learner", "adversary" or
-    "referee", and for adversaries whose data are something else than a `Sample`."""
+    """Raises: InvalidArgument for no instance of the base class of a role, or data that are no `Sample`."""
     rule = f"{_add_article(role)} is given as an instance"
     rule += "" if role == "referee" else " or a name"
     if inspect.isclass(player):

@@ -35,11 +35,9 @@ _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 def build_player(
     player: type[P], texts: Mapping[str, Any], *, sample: Sample | None = None, learner: Learner | None = None
 ) -> P:
-    """A configuration of class `player` with the fields named in `texts` set to the values of the texts.
+    """A configuration of class `player` with the fields named in `texts`, whose values may also be no texts.
 
-    A value that is no text is taken as it is. sample, learner: of the fields of these names, if there are.
-
-    Raises: InvalidArgument if a field is unknown, cannot be set by text, or refuses the value.
+    sample, learner: of the fields of these names, if there are. Raises: InvalidArgument.
     """
     fields = get_settable_fields(player)
     for name in texts:
