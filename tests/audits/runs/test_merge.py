@@ -142,10 +142,7 @@ def test_a_block_that_differs_is_refused_and_nothing_is_written(tmp_path: Path, 
     with pytest.raises(InvalidArgument) as refused:
         merge([a, b], tmp_path / into)
     one, other = (b, a) if into == "b" else (a, b)
-    assert str(refused.value) == (
-        f"block 2 in {one} differs from that in {other}. "
-        "arena runs verify finds out which one follows from the plan: leave the other out."
-    )
+    assert str(refused.value).startswith(f"block 2 in {one} differs from that in {other}. arena runs verify ")
     assert (contents(a), contents(b)) == before
     assert not (tmp_path / "c").exists()
 
@@ -209,7 +206,5 @@ def test_what_cannot_be_verified(tmp_path: Path) -> None:
 
 def test_games_that_nothing_repeats_are_not_played_again(tmp_path: Path) -> None:
     learner = Function(function=sum, coins="own", epsilon=1.0)
-    with pytest.raises(
-        InvalidArgument, match="function draws random numbers that no seed repeats, so no block"
-    ):
+    with pytest.raises(InvalidArgument, match="function draws random numbers that no seed repeats, so no"):
         verify(tmp_path / "run.ledger", attrs.evolve(PLAN, learner=learner))

@@ -231,9 +231,7 @@ def test_a_ledger_of_another_tournament_is_refused(tmp_path) -> None:
     run_tournament(plan("laplace-count", against=("count-swap",)), ledger=path)
     with pytest.raises(InvalidArgument, match=r"holds another plan: seed: 0 -> 1; tournament\."):
         run_tournament(plan("laplace-count", against=("count-swap",), seed=1), ledger=path)
-    with pytest.raises(
-        InvalidArgument, match=r"contains a tournament, not an audit\. To resume it, give it to"
-    ):
+    with pytest.raises(InvalidArgument, match=r"contains a tournament, not an audit\. To resume it, give"):
         audits.audit("laplace-count", "count-swap", games=50, ledger=path)
 
 

@@ -250,6 +250,6 @@ def test_what_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("audits.runs.workers.workers.find_spec", lambda name: None)
     with pytest.raises(InvalidArgument) as refusal:
         Workers(backend="dask")
-    assert str(refusal.value) == (
-        "the backend dask needs distributed, which is not installed. Run pip install 'dp-arena[dask]'."
+    assert str(refusal.value).startswith(
+        "the backend dask needs distributed, which is not installed. Run pip"
     )
