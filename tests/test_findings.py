@@ -121,13 +121,8 @@ def test_sparse_vector_techniques(learner: str, epsilon: float | None) -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("line", [line for line in COMMANDS if line.startswith("python -m pytest")])
 def test_tests_that_the_page_names_pass(line: str) -> None:
-    done = subprocess.run(
-        [sys.executable, *COMMANDS[line][1:], "-p", "no:cacheprovider"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [sys.executable, *COMMANDS[line][1:], "-p", "no:cacheprovider"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
     assert " passed" in done.stdout
 
@@ -141,15 +136,8 @@ def test_the_last_bits_of_diffprivlib(name: str, least: float) -> None:
 
     delta = {"delta": 1e-6} if name == "Gaussian" else {}
     learner = Diffprivlib(make=partial(getattr(mechanisms, name), epsilon=1, sensitivity=1, **delta))
-    plan = Plan(
-        learner=learner,
-        adversary=LowBits(),
-        referee=Release(),
-        epsilon=1.0,
-        delta=delta.get("delta", 0.0),
-        confidence=0.99,
-        games=5_000,
-    )
+    players = {"learner": learner, "adversary": LowBits(), "referee": Release()}
+    plan = Plan(**players, epsilon=1.0, delta=delta.get("delta", 0.0), confidence=0.99, games=5_000)
     verdict = run(plan)
     assert verdict.refuted
     assert verdict.epsilon_lower > least

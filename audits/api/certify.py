@@ -90,9 +90,8 @@ class Auditor:
     A score is what an attack makes of one game: train, or release, on one of two neighbouring data sets,
     world 0 or world 1, and compute a number from the result, higher if it looks like world 1.
 
-    Assumed: games are independent; every game of world b is the same mechanism on data set b; and the score
-    is computed in the same way in all games, chosen without looking at these games (an attack may be fitted
-    on others). Scores of an update are shuffled with a fixed seed. Nothing else is assumed.
+    Assumed: games are independent; every game of world b is the same mechanism on data set b; the score is
+    computed alike in all games, in a way chosen without looking at them. Scores of an update are shuffled.
 
     Then, with probability at least `confidence`, `certificate.epsilon_lower` never exceeds the true ε at this
     δ, over all updates together. Proof: docs/proofs/betting.md. Surplus scores of one world wait.
@@ -141,13 +140,9 @@ class Auditor:
             np.concatenate([waiting, rng.permutation(scores)])
             for waiting, scores in zip(self._waiting, arrived, strict=True)
         ]
-        pairs = min(map(len, self._waiting))
-        start = 0
-        for size in self._split(pairs):
-            block = slice(start, start + size)
-            self._bet(*(waiting[block] for waiting in self._waiting))
-            start += size
-        self._waiting = [waiting[pairs:] for waiting in self._waiting]
+        for size in self._split(min(map(len, self._waiting))):
+            self._bet(*(waiting[:size] for waiting in self._waiting))
+            self._waiting = [waiting[size:] for waiting in self._waiting]
         return self
 
     @property
@@ -191,9 +186,8 @@ class Auditor:
             self._first_blocks = []
 
 
-@lru_cache(maxsize=64)  # it takes as long as the bound itself, and is the same for as many other scores
-def _ceiling_of(block_sizes: tuple[int, ...], **settings: Any) -> float:
-    return ceiling(block_sizes, **settings)
+# It takes as long as the bound itself, and is the same for as many other scores.
+_ceiling_of = lru_cache(maxsize=64)(ceiling)
 
 
 @explain_arguments

@@ -108,8 +108,7 @@ def certify_one_run(
     scores: (m,), higher if the canary looks included. included: (m,), 1 if it was, and 0 if not.
     delta, epsilon, curve: as of `Auditor`; the family of a curve gives a second bound.
 
-    Raises: InvalidArgument if scores are no numbers, there are fewer than 10, or the included canaries cannot
-    be those of fair coins: too many or too few, or one of each pair.
+    Raises: InvalidArgument, also for fewer than 10 canaries, or if their coins cannot have been fair.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -164,9 +163,7 @@ def _read_canaries(scores: object, included: object) -> tuple[np.ndarray, np.nda
         )
     if len(values) < MIN_CANARIES:
         raise InvalidArgument(
-            f"there must be at least {MIN_CANARIES} canaries",
-            value=len(values),
-            remedy="A thousand certify something.",
+            f"there must be at least {MIN_CANARIES} canaries", value=len(values), remedy="Give a thousand."
         )
     check_fair_coins(bits == 1)
     return values, bits == 1
@@ -201,7 +198,7 @@ def audit_one_run(
     False
     """
     sample, asked = read_data(learner, data, None, split_settings(settings))
-    match = build_match(learner, against, settings=asked, data=sample, protocol=OneRun.name, rounds=None)
+    match = build_match(learner, against, settings=asked, data=sample, protocol=OneRun.name)
     return certify_match(match, canaries=canaries, seed=seed, confidence=confidence)
 
 
@@ -213,8 +210,7 @@ def certify_match(match: Match, *, canaries: int, seed: int, confidence: float) 
     check_protected(played.challenges, learner, match.adversary)
     if played.score is None:
         raise InvalidArgument(
-            f"{match.adversary.name} returns no scores, so no canary can be guessed",
-            remedy="Let play() return one for each canary.",
+            f"{match.adversary.name} returns no scores", remedy="Let play() return one for each canary."
         )
     return certify_one_run(
         played.score,

@@ -12,16 +12,17 @@ import attrs
 from arena import Adversary, InvalidArgument, Learner, Sample
 from arena.capabilities import HasPracticalConstants
 from audits.api.audit import read_sample, split_settings
-from audits.races import Race, RaceResult, plan_online_race, plan_predictor_race, run_race
-from audits.races.predictor_race import PROTOCOL, ROUNDS, check_rounds
-from audits.races.race import concepts_of
+from audits.races.online_race import plan_online_race
+from audits.races.predictor_race import PROTOCOL, ROUNDS, check_rounds, plan_predictor_race
+from audits.races.race import Race, concepts_of
+from audits.races.race_result import RaceResult, run_race
 from audits.registry.match import GivenData, PlayerSettings, load_data
 from audits.registry.players import ADVERSARIES, LEARNERS, GivenAdversary, check_player, configure_learner
 from audits.registry.settings_text import build_player, summarize_player
 from audits.registry.suggestions import check_labels, explain_arguments
 from audits.runs.workers import Workers
-from audits.tournaments import TournamentResult, plan_tournament, run_tournament
-from audits.tournaments.tournament_plan import CONFIDENCE
+from audits.tournaments.tournament_plan import CONFIDENCE, plan_tournament
+from audits.tournaments.tournament_result import TournamentResult, run_tournament
 
 _LABELLED = re.compile(r"([\w-]+)=(.+)", re.DOTALL)
 _RESERVED = ("learner", "adversary")  # `--set` uses these for all learners and for the adversary
@@ -122,9 +123,7 @@ def plan_race(
     """The race of online learners, or of predictors, and notes on how settings were chosen.
 
     settings: of "learner" (all learners), of every label, and of "adversary". others: games, confidence and
-    seed; None: the default.
-
-    Raises: InvalidArgument if there are no such games; Unsupported if they have too many labellings.
+    seed; None: the default. Raises: InvalidArgument; Unsupported if there are too many labellings.
     """
     others = {name: value for name, value in others.items() if value is not None}
     predictors = [label for label, player in entrants if PROTOCOL in player.protocols]
@@ -250,13 +249,10 @@ def tournament(
     learners, against: players or names; default: all of `arena list`. Adversaries that are objects or from
         files join those of `arena list`, unless another is given by its name.
     protocols: default: all. In games of one world mistakes or regret are counted, as by `audits.race`.
-    games: of each pair, in each world; default: by protocol, so that all pairs take minutes.
-    confidence: of each pair by itself. seed: from which, and from the names of the players, the seed of each
-        pair is derived. jobs: as in `audits.audit`.
-    ledger: a file that stores finished pairs, so that a killed tournament can be continued.
-    progress: called with the number of pairs so far.
-
-    A player that raises ends its pair only. Raises: InvalidArgument.
+    games: of each pair, in each world; default: by protocol. confidence: of each pair by itself.
+    seed: pairs have seeds of their own, by it and their names. jobs: as in `audits.audit`.
+    ledger: stores finished pairs, so that a killed tournament can be continued.
+    progress: called with the number of pairs so far. Raises: InvalidArgument.
 
     >>> import audits
     >>> report = audits.tournament(["laplace-count"], ["count-swap", "point-swap"], games=200)
@@ -266,9 +262,7 @@ def tournament(
     for role, given in (("learners", learners), ("against", against)):
         if isinstance(given, str) or not isinstance(given, Sequence):
             raise InvalidArgument(
-                f"{role} must be a list of players or names",
-                value=given,
-                remedy='Write ["laplace-count", "svt-1"].',
+                f"{role} must be a list of players or names", value=given, remedy='Write ["svt-1", "svt-2"].'
             )
     plan = plan_tournament(
         learners, against, protocols=protocols, games=games, confidence=confidence, seed=seed

@@ -43,10 +43,9 @@ def solve(
 
     The learner must declare the distribution of its answers or, online, of its hypotheses.
 
-    against: the adversary whose training samples are taken; with equal samples, a query of one round differs
-        between the worlds. data, neighbour: samples instead. worst_samples: take the neighbouring samples of
-        the domain from which most is learned. By default the samples are neighbours on which a learner with
-        one teacher for each example can cast every pair of votes. Online, one round's examples differ.
+    against: the adversary whose training samples are taken; with equal samples, a query differs. data,
+        neighbour: samples instead. worst_samples: those of the domain from which most is learned. By default
+        teachers, each with one example, can cast every pair of votes. Online, one round's examples differ.
     epsilon: one ε in nats or several, at which δ is computed beside that of the claim; the best adversary is
         told for the first. delta: where the least ε is computed; default: the claim's.
     seed: of the adversary's samples. watch: receives what is computed, how much is done, and the whole.
@@ -63,8 +62,7 @@ def solve(
     chosen = [against is not None, data is not None or neighbour is not None, worst_samples]
     if sum(chosen) > 1:
         raise InvalidArgument(
-            "the samples are chosen in several ways",
-            remedy="Name an adversary, or give data and neighbour, or ask for the worst samples.",
+            "the samples are chosen in several ways", remedy="Give only an adversary, data or worst_samples."
         )
     if against is None and asked["adversary"]:
         raise InvalidArgument("an adversary has settings but no name", remedy="Say against whom: --against.")

@@ -81,9 +81,7 @@ class PlanOptions:
 @option_record
 class ChangesOption:
     allow_changes: bool = option(
-        "--allow-changes",
-        help="Continue although files or packages of the players have changed. The ledger then holds games "
-        "from before and after the change.",
+        "--allow-changes", help="Continue although files or packages of the players have changed."
     )
 
 
@@ -92,8 +90,7 @@ class KeyOption:
     key: str | None = option(
         "--key",
         metavar="FILE",
-        help="Sign the ledger, and check its signatures, with the secret key in FILE, of at least 16 bytes. "
-        "Default: no signatures.",
+        help="Sign the ledger, and check its signatures, with the secret key in FILE, of at least 16 bytes.",
     )
 
     def load_key(self) -> bytes | None:
@@ -188,9 +185,9 @@ def execute_plan(
     """Play a plan, whose players come from `files`, print the verdict, and return the exit status."""
     if run.key is not None and ledger is None:
         raise click.UsageError("--key signs a ledger, so it needs --ledger FILE.")
-    key = run.load_key()
+    options: dict[str, Any] = {"jobs": workers, "command": command, "files": files, "key": run.load_key()}
     if run.part is not None:
-        return _play_part(plan, files, run, workers, output, ledger=ledger, command=command, key=key)
+        return _play_part(plan, run, output, ledger, options)
     if run.html is not None:
         from audits.runs.run_page import check_html, write_html  # few audits have a page
 
@@ -206,14 +203,7 @@ def execute_plan(
                     bar.update(progress.games - bar.n)
 
                 verdict = run_plan(
-                    plan,
-                    jobs=workers,
-                    ledger=ledger,
-                    watch=update,
-                    command=command,
-                    files=files,
-                    key=key,
-                    all_estimators=run.estimators,
+                    plan, ledger=ledger, watch=update, all_estimators=run.estimators, **options
                 )
         except RunStopped as stopped:
             if stopped.verdict is not None and stopped.verdict.games:
@@ -234,15 +224,7 @@ def get_exit_status(verdict: Verdict) -> int:
 
 
 def _play_part(
-    plan: Plan,
-    files: UsedFiles,
-    run: RunOptions,
-    workers: Workers,
-    output: Output,
-    *,
-    ledger: str | None,
-    command: str,
-    key: bytes | None,
+    plan: Plan, run: RunOptions, output: Output, ledger: str | None, options: dict[str, Any]
 ) -> int:
     from audits.runs.run_parts import play_part
 
@@ -255,9 +237,7 @@ def _play_part(
         )
     games = sum(plan.blocks[index] for index in run.part.block_indices(plan))
     with output.count_progress("games", games, scaled=True) as watch:
-        played = play_part(
-            plan, run.part, ledger=ledger, jobs=workers, watch=watch, command=command, files=files, key=key
-        )
+        played = play_part(plan, run.part, ledger=ledger, watch=watch, **options)
     output.print_result(
         played,
         lambda played: (
@@ -310,7 +290,6 @@ def read_key(path: str) -> bytes:
         )
     if os.name == "posix" and status.st_mode & 0o066:
         raise InvalidArgument(
-            f"other users can read or write the key {path}, and so sign with it or replace it",
-            remedy=f"Run chmod 600 {path}.",
+            f"other users can read or write the key {path}, and so use it", remedy=f"Run chmod 600 {path}."
         )
     return content

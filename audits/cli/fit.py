@@ -48,10 +48,7 @@ class FitOptions(SeedOption):
     )
     y: str = option("--y", metavar="COLUMN", required=True, help="Column of the labels; it takes two values.")
     x: tuple[str, ...] = option(
-        "--x",
-        metavar="COLUMN",
-        help="Column to learn from; repeat it for more. Default: all others. Each of its values becomes a "
-        "variable.",
+        "--x", metavar="COLUMN", help="Column to learn from; repeat it for more. Default: all others."
     )
     positive: str | None = option(
         "--positive",
@@ -61,8 +58,7 @@ class FitOptions(SeedOption):
     quantiles: int | None = option(
         "--quantiles",
         metavar="K",
-        help="Cut columns of numbers that take more than K values into K ranges of about equally many "
-        "examples.",
+        help="Cut columns of more than K numbers into K ranges of about equally many examples.",
     )
     features: str = option(
         "--features",
@@ -132,10 +128,7 @@ def build_data_learner(name: str, settings: dict[str, str], data: OneHotData, *,
 def set_public_points_aside(
     learner: Any, data: OneHotData, fraction: float | None, seed: int
 ) -> tuple[Learner, OneHotData]:
-    """The learner with the points of a random fraction of the data as public points, and the other data.
-
-    fraction: default 0.02 for a learner that has such a setting and no public points yet, otherwise 0.
-    """
+    """The learner with the points of a random fraction of the data as public points, and the other data."""
     has_setting = "public" in attrs.fields_dict(type(learner))
     if fraction is None:
         fraction = PUBLIC_FRACTION if has_setting and learner.public is None else 0.0
@@ -174,11 +167,8 @@ class FitResult(Report):
 
     @property
     def limits(self) -> tuple[float, float] | None:
-        """Confidence limits of the accuracy at 95 %; None if no examples were held out.
-
-        For one split, Clopper-Pearson limits of the accuracy on a new example. For several splits, limits by
-        Student's t distribution of the mean over splits and random numbers on these data.
-        """
+        """Limits of the accuracy at 95 %, if examples were held out: Clopper-Pearson's for one split; for
+        several, Student's of the mean over splits and random numbers on these data."""
         if not self.held_out:
             return None
         tail, splits = (1 - CONFIDENCE) / 2, len(self.accuracies)
@@ -289,10 +279,8 @@ def fit_to_data(learner: Learner, data: OneHotData, *, holdout: float, splits: i
 def drop_dead_rules(concept: np.ndarray, column_of: np.ndarray, features: int) -> np.ndarray:
     """The same function on encoded examples, without rules that no example reaches.
 
-    An example has exactly one value in each column. Once rules have asked for every value of some column, the
-    last of them therefore always applies: it becomes "true" and ends the list. No data are used.
-
-    Shapes: concept (L,), whose features below len(column_of) are the coordinates in order; result (L,).
+    The last of the rules that ask for every value of a column always applies: it becomes "true" and ends the
+    list. Shapes: concept (L,), whose features below len(column_of) are the coordinates in order; result (L,).
     """
     remaining = np.bincount(column_of)
     asked = set()

@@ -220,9 +220,7 @@ def export(files: ExportOptions, output: Output) -> None:
         check_table(files.figures, files.run)
         if os.path.realpath(files.figures) == os.path.realpath(files.file):
             raise InvalidArgument(
-                "the games and the figures need two tables",
-                value=files.figures,
-                remedy="Name another for --figures.",
+                "the games and the figures need two tables", value=files.figures, remedy="Name another."
             )
     with output.progress_bar("blocks") as bar:
         rows = {files.file: export_blocks(files.run, files.file, watch=bar.update)}

@@ -107,15 +107,12 @@ def _check_name(given: str, name: str, module: str) -> None:
     """Refuse names that are no names of players, and those whose file would hide another module."""
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name) or keyword.iskeyword(module):
         raise InvalidArgument(
-            "a player is named in lower-case letters, digits and hyphens",
-            value=given,
-            remedy="For instance noisy-mean.",
+            "a name has lower-case letters, digits and hyphens", value=given, remedy="As noisy-mean."
         )
     installed = [sysconfig.get_path(name) for name in ("purelib", "platlib")]
     if module in sys.stdlib_module_names | _PACKAGES or PathFinder.find_spec(module, installed):
         raise InvalidArgument(
-            f"a file {module}.py would hide the module {module} of Python, dp-arena or an installed package",
-            remedy="Choose another name.",
+            f"a file {module}.py would hide the module {module}", remedy="Choose another name."
         )
 
 

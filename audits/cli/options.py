@@ -1,7 +1,6 @@
-"""Options of commands: records declare groups of them, of which those that several commands share are here.
+"""Groups of options, attrs records whose fields are options; those that several commands share are here.
 
-A group of options is an attrs record whose fields are options, filled by one decorator. The annotation of a
-field says what its option takes: a number, a flag, or several values.
+The annotation of a field says what its option takes: a number, a flag, or several values.
 """
 
 from __future__ import annotations
@@ -130,10 +129,7 @@ def fill_record(record: type[Record], values: Mapping[str, Any]) -> Record:
 
 
 def file_option(flag: str, text: str, kind: str, *, packages: Sequence[str] = (), **settings: Any) -> Any:
-    """The option of an output file, which is refused at once if it could not be written.
-
-    kind: what error messages call the file; a "chart" is a PNG or an SVG. packages: that it needs.
-    """
+    """The option of an output file, such as a "chart", which is refused if it could not be written."""
 
     def check(context: click.Context, parameter: click.Parameter, path: str | None) -> str | None:
         if path is not None and kind == "chart":
@@ -194,14 +190,12 @@ class WorkerOptions:
     cluster: str | None = option(
         "--cluster",
         metavar="ADDRESS",
-        help="Address of a dask scheduler whose workers play. Default: local, a cluster that ends with the "
-        "run.",
+        help="Address of a dask scheduler. Default: local, a cluster that ends with the run.",
     )
     patience: float | None = option(
         "--patience",
         metavar="SECONDS",
-        help="Restart the workers, and play their games again, if no block of games is finished for so "
-        "long. Twenty times the duration of a block is enough. Default: no limit.",
+        help="Restart the workers if no block of games is finished for so long. Default: no limit.",
     )
 
     def build(self) -> Workers:
@@ -313,9 +307,7 @@ def parse_settings(
 ) -> PlayerSettings:
     """The texts of settings by player, "learner", "adversary" or one of `labels`, and by name.
 
-    pairs: NAME=VALUE, which is a setting of the player `bare`, or PLAYER.NAME=VALUE.
-
-    Raises: UsageError if a pair is none, names no player, or sets something twice.
+    pairs: NAME=VALUE, which is a setting of the player `bare`, or PLAYER.NAME=VALUE. Raises: UsageError.
     """
     settings: PlayerSettings = {player: {} for player in ("learner", "adversary", *labels)}
     for pair in pairs:

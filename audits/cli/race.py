@@ -22,10 +22,10 @@ from audits.cli.options import (
     settings_option,
 )
 from audits.cli.output import Output
-from audits.races import run_race
 from audits.races.online_race import GAMES, MARKS, list_protocols
 from audits.races.predictor_race import GAMES as PREDICTOR_GAMES
 from audits.races.predictor_race import ROUNDS
+from audits.races.race_result import run_race
 
 
 @option_record

@@ -99,10 +99,7 @@ def rebuild_plan(
     """The plan of the run in the ledger at `path`, the files that it comes from, and the command line.
 
     trust: whether code may run, and data be parsed that the ledger has no digest of. allow_changes: whether
-    they may have changed.
-
-    Raises: InvalidArgument if the ledger records no such command, if trust is needed, if a file or a package
-    has changed or is not found, or if the command now describes another plan than the ledger's.
+    they may have changed. Raises: InvalidArgument, also if the command now describes another plan.
     """
     with Ledger.read(path) as ledger:
         command, recorded = str(ledger.notes.get("command", "")), read_origins(ledger.notes)
@@ -177,9 +174,7 @@ class VerifyOptions(TrustOption, KeyOption, ChangesOption):
         f"Default: {verification.DEFAULT_BLOCKS}; with --key none.",
     )
     seed: int | None = option(
-        "--seed",
-        help="Random seed of the choice of blocks. Default: random numbers of the operating system, which "
-        "nobody can foresee.",
+        "--seed", help="Random seed of the choice of blocks. Default: one that nobody can foresee."
     )
     all_blocks: bool = option("--all", help="Replay all blocks.")
 

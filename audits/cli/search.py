@@ -58,8 +58,7 @@ class SearchOptions(SeedOption, ClaimOptions, DataOptions):
     games: int | None = option(
         "--games",
         metavar="N",
-        help="Maximum number of games in each world to confirm an adversary. Default: 20,000, more for a "
-        "large ε.",
+        help="Maximum number of games in each world to confirm an adversary. Default: 20,000 or more.",
     )
     file: str | None = option(
         "--output",
@@ -102,9 +101,7 @@ def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> int:
     if asked.file is not None:
         if not asked.file.endswith(".py"):
             raise InvalidArgument(
-                "the adversary is written as a file of Python",
-                value=asked.file,
-                remedy="Name a file FILE.py.",
+                "the adversary is written as a file of Python", value=asked.file, remedy="Name a FILE.py."
             )
         check_output_file("adversary's file", asked.file)
     output.print_notes(learner.shortcomings)

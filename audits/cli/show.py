@@ -43,8 +43,7 @@ class ShowOptions:
     player: str = argument(metavar="PLAYER", shell_complete=complete_players)
     tree: bool = option(
         "--tree",
-        help="Show the learner's concept class instead: its dimensions, and a tree of points that it "
-        "shatters. This is the default if PLAYER is a concept class such as thresholds:1..7.",
+        help="Show the learner's concept class: its dimensions, and a tree of points that it shatters.",
     )
     depth: int | None = option(
         "--depth", metavar="K", help=f"Show K levels of the tree. Default: all, if at most {_LEVELS}."
@@ -192,12 +191,10 @@ def _find_concepts(text: str, settings: Sequence[str]) -> ConceptClass:
 
 @attrs.frozen(kw_only=True, repr=False)
 class ClassFigures(Report):
-    """The dimensions of a concept class; None stands for what is computed for finite domains only.
+    """The dimensions of a concept class. Of a finite domain: the first `levels` levels of a shattered tree.
 
-    tree: the first `levels` levels of a shattered tree, as text.
-    Without a finite domain: labellings, an upper bound on the number of ways in which numbers of points are
-    labelled. For halfspaces with margin instead: mistakes, Winnow's bound, which an optimal learner meets;
-    and disjunction_variables, the largest number of variables of a disjunction of points (x, -1).
+    Of others: labellings, an upper bound on the number of ways in which numbers of points are labelled. Of
+    halfspaces with margin: mistakes, Winnow's bound; and the variables of a disjunction of points (x, -1).
     """
 
     kind: ClassVar[str] = "show"
@@ -266,8 +263,7 @@ def describe_class(concepts: ConceptClass, depth: int | None = None) -> ClassFig
     levels = littlestone_dimension(concepts)
     if depth is None and levels > _LEVELS:
         raise InvalidArgument(
-            f"a shattered tree of {concepts} has {levels} levels, too many to print",
-            remedy=f"Say how many to show: --depth {_LEVELS}.",
+            f"a shattered tree of {concepts} has {levels} levels, too many", remedy=f"Give --depth {_LEVELS}."
         )
     tree = build_shattered_tree(concepts)
     if depth is not None and depth < levels:

@@ -20,8 +20,8 @@ from audits.cli.options import (
 )
 from audits.cli.output import Output, format_command
 from audits.data.output_files import check_output_file
-from audits.tournaments import plan_tournament, run_tournament
-from audits.tournaments.tournament_plan import CONFIDENCE
+from audits.tournaments.tournament_plan import CONFIDENCE, plan_tournament
+from audits.tournaments.tournament_result import run_tournament
 
 _GAMES = ", ".join(f"{kind.usual_games:,} under {name}" for name, kind in REFEREES.items())
 

@@ -35,14 +35,11 @@ def load_sample(
 ) -> Sample:
     """The labelled examples of a CSV file, as a multiset: one run for each distinct example, sorted.
 
-    path: UTF-8 text with commas and a first line of column names; gzipped if the name ends in .gz. Empty
-        lines, and spaces around a field, are ignored.
+    path: UTF-8 text with commas and a first line of column names; gzipped if the name ends in .gz.
     x: the column of the points (k,), which are numbers; a sequence of d columns gives points (k, d).
     y: the column of the labels. positive: its value that becomes label 1, by default the number 1 beside 0.
-    user: the column that says whose an example is. Its values are numbered from 0 in alphabetical order, and
-        the number of the user becomes the last coordinate of the point.
-
-    Raises: InvalidArgument, with the file, the line, the column, the value and the remedy.
+    user: the column that says whose an example is. Its values, numbered from 0 in alphabetical order, become
+        the last coordinate of the points. Raises: InvalidArgument.
     """
     table = read_table(os.fspath(path))
     columns = [table.find_column(name) for name in ([x] if isinstance(x, str) else x)]
@@ -118,9 +115,7 @@ def read_table(name: str) -> Table:
             if _parse_number(column) is not None:
                 raise _missing_header(name, header, column)
             raise InvalidArgument(
-                f"{name}, line {header}: column names must be distinct",
-                value=column,
-                remedy="Rename the columns that share it.",
+                f"{name}, line {header}: column names must be distinct", value=column, remedy="Rename one."
             )
     rows = []
     for line, row in lines:
@@ -178,9 +173,7 @@ def _number_users(table: Table, user: str, others: Sequence[int]) -> list[tuple[
     column = table.find_column(user)
     if column in others:
         raise InvalidArgument(
-            "the column of the users must be another than those of the points and the labels",
-            value=user,
-            remedy="Name another column.",
+            "the users need a column of their own", value=user, remedy="Name another column."
         )
     for line, row in table.rows:
         if row[column].casefold() in _MISSING:
@@ -196,9 +189,7 @@ def _number_users(table: Table, user: str, others: Sequence[int]) -> list[tuple[
 
 def _missing_header(name: str, line: int, value: str) -> InvalidArgument:
     return InvalidArgument(
-        f"{name}, line {line}: expected the names of the columns",
-        value=value,
-        remedy="Put a line of column names first.",
+        f"{name}, line {line}: expected the names of the columns", value=value, remedy="Put them first."
     )
 
 

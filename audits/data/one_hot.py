@@ -48,15 +48,12 @@ def load_one_hot(
 ) -> OneHotData:
     """The examples of a CSV file (see `load_sample`), with a coordinate for each value of each column.
 
-    The values that a column takes, and the ranges that numbers are cut into, are read from the data and
-    treated as public: what is released depends on them.
+    The values and ranges of columns are read from the data and treated as public.
 
     y: the column of the labels. x: the columns of the points; default: all others. positive: the value of y
         that becomes label 1; default: the number 1 beside 0, otherwise the later in alphabetical order.
     quantiles: the number of ranges, of about equally many examples, that a numerical column with more values
-        is cut into; fewer if many examples share a number. Default: no column is cut.
-
-    Raises: InvalidArgument, also if a column that is not cut takes more than `MAX_VALUES` values.
+        is cut into. Default: no column is cut. Raises: InvalidArgument.
     """
     if quantiles is not None:
         check_value("quantiles", quantiles, whole, at_least(2), at_most(MAX_RANGES))

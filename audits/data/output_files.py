@@ -18,10 +18,9 @@ def check_output_file(
     packages: Sequence[str] = (),
     ledger: str | os.PathLike[str] | None = None,
 ) -> None:
-    """Refuse, before any work is done, a file that could not be written.
+    """Refuse, before any work is done, a file that could not be written, or is the ledger that it is made of.
 
-    kind: what error messages call the file. packages: those of the extra `report` that it needs. ledger: the
-    file that it is written from, which it must not be.
+    kind: what error messages call the file. packages: those of the extra `report` that it needs.
     """
     check_extra(f"the {kind}", *packages)
     location = Path(os.path.realpath(path))

@@ -46,7 +46,7 @@ class OnlineStanding(Standing):
     """The figures of an online learner.
 
     power, log_slope: the slopes of ln(median) and of the median on ln t, by least squares over the marks (for
-    power, those with a positive median); None for fewer than two marks.
+    power, those with a positive median), if there are two.
     """
 
     power: float | None
@@ -122,11 +122,9 @@ class OnlineRace(Race):
         return ""
 
     def describe(self, standings: Sequence[Any]) -> tuple[str, Table, list[str]]:
-        kind = (
-            "realizable: some concept of the learner's class explains every game"
-            if self.realizable
-            else "agnostic: regret is against the best concept of the learner's class in hindsight"
-        )
+        kind = "agnostic: regret is against the best concept of the learner's class in hindsight"
+        if self.realizable:
+            kind = "realizable: some concept of the learner's class explains every game"
         rows = [
             (
                 standing.label,
@@ -170,15 +168,15 @@ def plan_online_race(
     marks: int = MARKS,
     **settings: Any,
 ) -> Race:
-    """Plan a race of online learners, each given with its label and its adversary.
+    """Plan a race of online learners, each given with its label and its adversary, whose fields are filled.
 
-    The fields `rounds` of all, and `learner` and `protocol` of adversaries, are set. If all adversaries are
-    realizable, the referee enforces it and mistakes are counted; otherwise, or if `agnostic`, regret is.
+    If all adversaries are realizable, the referee enforces it and mistakes are counted; otherwise, or if
+    `agnostic`, regret is.
 
     protocol: by default one that all play, if possible that of the adversary's field.
     marks: the maximal number of marks. settings: confidence and seed.
 
-    Raises: InvalidArgument if there are no such games; Unsupported if a class is not finite, or too large.
+    Raises: InvalidArgument; Unsupported if a class is not finite, or too large.
     """
     check_value("rounds", rounds, whole, at_least(1))
     check_labels([label for label, _, _ in players])
@@ -247,7 +245,7 @@ def _choose_protocol(players: Sequence[tuple[str, Learner, Adversary]], wanted: 
 
 
 def _choose_block(entrants: Sequence[Entrant], games: int, realizable: bool) -> int:
-    """Games in a block: few where a game has many counts or a point many coordinates."""
+    """Games in a block: few with many counts or coordinates."""
     counts = 1 if realizable else max(len(entrant.concepts.domain or (0,)) for entrant in entrants)
     coordinates = max(prod(entrant.learner.point_shape) for entrant in entrants)
     even = max(_MIN_GAMES, ceil(games / _MIN_BLOCKS))

@@ -102,8 +102,8 @@ class EvaluationSet:
 class ErrorRecorder:
     """Stands for the running state of a predictor, and records the errors of its answers by its rounds.
 
-    Each array is (rounds, n) and counts the games that had not halted. worst, total: the largest error of a
-    hypothesis, and the sum over answers of their hypothesis' error. wrong: the number of wrong answers.
+    Each array is (rounds, n) and counts the games that had not halted. worst: the largest error of a
+    hypothesis. total: the sum over answers of their hypothesis' error. wrong: the number of wrong answers.
     """
 
     state: Any = attrs.field(init=False)
@@ -137,9 +137,8 @@ class ErrorRecorder:
         return getattr(self.state, name)
 
     def observe(self, x: np.ndarray, labels: np.ndarray, halted: np.ndarray) -> None:
-        """The state has just answered queries x (n, j, ...) with labels (n, j).
+        """Record answers, labels (n, j) to queries x (n, j, ...). halted: (n,), before the first of them.
 
-        halted: (n,), the games that had halted before the first of these queries.
         Raises: InvalidArgument if the state does not expose its hypotheses.
         """
         state = self.state
@@ -232,7 +231,7 @@ class PredictorStanding(Standing):
 
 @attrs.frozen(kw_only=True)
 class PredictorRace(Race):
-    """A race by the errors of predictors' hypotheses. The marks are the rounds 1 to K of the predictors.
+    """A race by the errors of predictors' hypotheses, whose marks are their rounds 1 to K.
 
     tested: points of each game on which hypotheses are evaluated if D is not a finite list of examples.
     """
@@ -283,11 +282,7 @@ class PredictorRace(Race):
             "computed for every h_r with which a query was answered: over all of D if D is a finite list of "
             f"examples, otherwise over {self.tested:,} points of each game."
         ]
-        excess = [
-            f"{standing.label}: {standing.best_concept_error:.4f}"
-            for standing in standings
-            if standing.best_concept_error > 0
-        ]
+        excess = [f"{s.label}: {s.best_concept_error:.4f}" for s in standings if s.best_concept_error > 0]
         if excess:
             sentences.append(
                 "No concept of the class explains D. Errors are the excess over the error of the best "
@@ -318,10 +313,9 @@ def plan_predictor_race(
     recorder: type[ErrorRecorder] = ErrorRecorder,
     **settings: Any,
 ) -> Race:
-    """Plan a race of predictors, each given with its label and its adversary. Raises: InvalidArgument.
+    """Plan a race of predictors, each given with its label and its adversary, whose fields are filled.
 
-    Fields `learner` and `queries` (of all rounds) of an adversary are set. recorder: what records the errors.
-    tested: as in `PredictorRace`. settings: confidence and seed.
+    tested: as in `PredictorRace`. settings: confidence and seed. Raises: InvalidArgument.
     """
     check_labels([label for label, _, _ in players])
     entrants = []

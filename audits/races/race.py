@@ -93,9 +93,8 @@ class BoundTest:
 class Standing:
     """The figures of one learner. Arrays are (k,), one entry for each mark of the race.
 
-    mean, worst: over games. median, quantile_95: over games, with confidence limits. bound_test: None if the
-    learner's theorem states no bound. bounds: what it promises at each mark; infinite where it promises
-    nothing. Each kind of race adds figures of its own.
+    mean, worst, and with confidence limits median, quantile_95: over games. bound_test: None if the learner's
+    theorem states no bound. bounds: what it promises at each mark; infinite where it promises nothing.
     """
 
     entrant: Entrant = attrs.field(repr=False)
@@ -115,9 +114,8 @@ class Standing:
 class Race(ABC):
     """Everything on which the figures of a race depend, with one subclass for each kind of protocol.
 
-    games: the number of games of each entrant. quantity: MISTAKES, REGRET or ERROR, which is recorded after
-    the k rounds `marks`, of which the last is the end of the game. confidence: of all confidence limits
-    together, and of all tests of bounds together. block: games that are played in one batch.
+    games: of each entrant. quantity: MISTAKES, REGRET or ERROR, recorded after the k rounds `marks`, of which
+    the last is the end. confidence: of all confidence limits together, and of all tests of bounds together.
     """
 
     derived: ClassVar[tuple[str, ...]] = ("adversary", "protocol", "rounds")  # what JSON shows, too

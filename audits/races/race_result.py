@@ -133,12 +133,8 @@ class RaceResult(Report):
             median, test = standing.median, standing.bound_test
             colour = choose_colour(number)
             limits = np.clip([median.lower, median.upper], low, high)
-            style: Any = {
-                "label": standing.label,
-                "marker": _MARKERS[number % len(_MARKERS)],
-                "markersize": 4,
-            }
-            draw_curve(axes, marks, median.values, limits, color=colour, **style)
+            style: Any = {"marker": _MARKERS[number % len(_MARKERS)], "markersize": 4}
+            draw_curve(axes, marks, median.values, limits, color=colour, label=standing.label, **style)
             if test is not None and not test.inapplicable:
                 label = f"{standing.label}: bound {test.describe_bound()}"
                 label += ", above the chart" if standing.bounds.min() > high else ""
@@ -180,11 +176,10 @@ def play_games(
 ) -> tuple[Race, list[np.ndarray], str]:
     """Play all games; return the race, the figures (..., k, n) of each learner's n games, and an empty text.
 
-    A keyboard interrupt ends them early. Then it is the race of the games that were finished, equally many of
-    every learner that has any, and the text says which are missing. If none were, the interrupt is raised.
+    After a keyboard interrupt it is the race of the games that were finished, equally many of every learner
+    that has any, and the text says which are missing. If none were, the interrupt is raised.
 
-    watch: called with the number of games so far.
-    Raises: whatever a referee or a player raises in a game; WorkersFailed if workers fail.
+    watch: called with the number of games so far. Raises: what players and the referee do; WorkersFailed.
     """
     blocks, learners = range(ceil(race.games / race.block)), range(len(race.entrants))
     tasks = [(number, block) for block in blocks for number in learners]

@@ -49,10 +49,7 @@ GivenData = Sample | Callable[[], Sample]
 
 @attrs.frozen(kw_only=True)
 class Match:
-    """The players and the referee of a game.
-
-    notes: on how they were chosen. default: the name of the adversary, if none was given.
-    """
+    """The players and the referee of a game. default: the name of the adversary, if none was given."""
 
     learner: Learner
     adversary: Adversary
@@ -66,15 +63,13 @@ def build_match(
     against: GivenAdversary | None,
     *,
     settings: PlayerSettings,
-    data: GivenData | None,
-    protocol: str | None,
-    rounds: int | None,
+    data: GivenData | None = None,
+    protocol: str | None = None,
+    rounds: int | None = None,
 ) -> Match:
     """Find the players, configure them with their settings and the user's data, and choose the protocol.
 
-    against: None for the usual adversary of the learner. protocol, rounds: None for the defaults.
-
-    Raises: InvalidArgument if a player, a setting or the data are refused, or the players cannot meet.
+    against: None for the usual adversary. Raises: InvalidArgument if they are refused, or cannot meet.
     """
     if isinstance(learner, str):
         LEARNERS.find(resolve_learner(learner)[0])  # an unknown name is refused before data are read
@@ -130,10 +125,9 @@ def find_protocol(learner: Learner, law: object) -> type[Referee] | None:
 
 
 def choose_protocol(learner: Learner, adversary: Adversary, name: str | None = None) -> str:
-    """The protocol called `name`, or by default one that both players play.
+    """The protocol called `name`; by default the adversary's field `protocol`, or the first of `list_common`.
 
-    The default is the adversary's field `protocol` if it has one; otherwise the first that the learner names,
-    those of two worlds before others. Raises: InvalidArgument if there is none.
+    Raises: InvalidArgument if there is none.
     """
     if name is not None:
         if name not in REFEREES:
@@ -170,14 +164,10 @@ def list_common(learner: Sequence[str], adversary: Sequence[str]) -> list[str]:
 def configure_game(
     referee: type[Referee], adversary: Adversary, rounds: int | None = None, *, rounds_set: bool = False
 ) -> tuple[Adversary, Referee]:
-    """The adversary and the referee of a game of so many rounds.
+    """The adversary and the referee of a game of so many rounds, which have shared settings in common.
 
-    rounds: the number of rounds, or their maximum; None: the adversary's `rounds`, or else the default. If
-        every game has a fixed number, it becomes the adversary's setting `rounds`, if there is one.
+    rounds: their number, or maximum; None: the adversary's `rounds`, or else the default.
     rounds_set: whether the user has set the adversary's `rounds`, so that another value is refused.
-
-    The adversary's setting `protocol` becomes that of the referee. Other settings of the referee are those of
-    the same name that the adversary has, as `every` of TrainingRun.
     """
     fields = attrs.fields_dict(type(adversary))
     if "protocol" in fields:
@@ -226,9 +216,7 @@ def resolve_curve(
 ) -> tuple[PrivacyCurve | None, float | None, float | None]:
     """The privacy curve to test and its (ε in nats, δ), if there is one; otherwise ε and δ as they are.
 
-    delta: at which ε is stated; default: that of the learner's own claim, or 1e-5.
-
-    Raises: InvalidArgument if both a curve and an ε are given, or if the curve has no ε at this δ.
+    delta: default: that of the learner's own claim, or 1e-5. Raises: InvalidArgument.
     """
     if curve is None:
         return None, epsilon, delta
@@ -286,11 +274,9 @@ def choose_adversary(learner: Learner, sample: Sample | None, protocol: str | No
     """The name of the usual adversary of a learner, and a note for the user.
 
     It is the first that plays with its usual settings, in two worlds that differ in what the learner
-    protects: the learner's own `usual_adversary`, then the shipped ones that are usual for what the claim
-    protects, in the order of its units, then other shipped ones, and at last those of other packages. For a
-    function without one of its own, it is the one that changes one record of the data, or its label.
-
-    Raises: InvalidArgument, which names candidates, if there is none, or if the learner's own is unknown.
+    protects: the learner's own `usual_adversary`, then shipped ones that are usual for what the claim
+    protects, then other shipped ones, then those of other packages. For a function without one of its own, it
+    is the one that changes one record of the data, or its label. Raises: InvalidArgument.
     """
     note = f"no adversary is named, so {learner.name} plays against"
     named = protocol in (None, *learner.protocols)

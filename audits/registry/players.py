@@ -1,10 +1,9 @@
 """Finding players: shipped ones, those of installed packages, and those in a user's file.
 
-There is no central list. A shipped player is a concrete attrs subclass of `Learner` or `Adversary` with a
-`name`, in any module of `learners` or `adversaries`. A package announces its players as entry points in the
-groups `arena.learners` and `arena.adversaries`, each under the player's name. A player in a file is named
-`path/to/file.py:ClassName`; an adversary may also be named as an instance, `path/to/file.py:name`. A function
-in a file, or another callable, `path/to/file.py:function`, is a learner under Release.
+A shipped player is a concrete attrs subclass of `Learner` or `Adversary` with a `name`, in any module of
+`learners` or `adversaries`. A package announces players as entry points in the groups `arena.learners` and
+`arena.adversaries`, under their names. A player in a file is `path/to/file.py:ClassName`; an adversary may
+also be an instance in it, and a learner under Release a function or another callable.
 """
 
 from __future__ import annotations
@@ -105,7 +104,7 @@ class Registry:
         """The one player of that name. Raises: InvalidArgument if there are several."""
         if len(entry_points) + (shipped is not None) > 1:
             locations = [] if shipped is None else [_format_location(shipped)]
-            raise _name_clash(self.kind, name, [*locations, *(point.value for point in entry_points)])
+            raise _name_clash(name, [*locations, *(point.value for point in entry_points)])
         return self._load_entry_point(entry_points[0]) if shipped is None else shipped
 
     def load_by_text(self, name: str) -> dict[str, PlayerClass]:
@@ -139,7 +138,7 @@ class Registry:
             for player in self.list_players_in(module):
                 if players.setdefault(player.name, player) is not player:
                     locations = [_format_location(players[player.name]), _format_location(player)]
-                    raise _name_clash(self.kind, player.name, locations)
+                    raise _name_clash(player.name, locations)
         return players
 
     def _list_entry_points(self, name: str | None = None) -> list[metadata.EntryPoint]:
@@ -153,8 +152,7 @@ class Registry:
             player = point.load()
         except RAISED as error:  # the code of another package may raise anything
             raise InvalidArgument(
-                f"{source} cannot be loaded ({describe_error(error)})",
-                remedy="Fix or uninstall that package.",
+                f"{source} cannot be loaded ({describe_error(error)})", remedy="Fix or remove that package."
             ) from error
         self._check(player, source)
         if player.name != point.name:
@@ -205,7 +203,7 @@ def find_player(text: str) -> Any:
         names = [*LEARNERS.list_names(), *ADVERSARIES.list_names()]
         raise unknown_name("player", text, names, _FILE_FORM)
     if len(holders) > 1:
-        raise _name_clash("player", text, [_format_location(registry.find(text)) for registry in holders])
+        raise _name_clash(text, [_format_location(registry.find(text)) for registry in holders])
     return holders[0].find(text)
 
 
@@ -247,10 +245,9 @@ def _is_own_function(item: object, module: ModuleType) -> bool:
     return inspect.isfunction(item) and item.__module__ == module.__name__ and item.__name__[0] != "_"
 
 
-def _name_clash(kind: str, name: str, locations: list[str]) -> InvalidArgument:
+def _name_clash(name: str, locations: list[str]) -> InvalidArgument:
     return InvalidArgument(
-        f"two players are called {name!r}: {' and '.join(locations)}",
-        remedy=f"Rename one {kind}, or uninstall its package.",
+        f"two players are called {name!r}: {' and '.join(locations)}", remedy="Rename one of them."
     )
 
 
@@ -272,14 +269,12 @@ _FORMS = {
 
 
 def check_player(role: str, player: object, base: type) -> None:
-    """Raises: InvalidArgument for what is no instance of the base class of a role, "learner", "adversary" or
-    "referee", and for adversaries whose data are something else than a `Sample`."""
+    """Raises: InvalidArgument for no instance of the base class of a role, or data that are no `Sample`."""
     rule = f"{_add_article(role)} is given as an instance"
     rule += "" if role == "referee" else " or a name"
     if inspect.isclass(player):
         raise InvalidArgument(
-            f"{rule}, got the class {player.__name__}",
-            remedy=f"Write {player.__name__}(...), with its settings by name.",
+            f"{rule}, got the class {player.__name__}", remedy=f"Write {player.__name__}(...)."
         )
     if not isinstance(player, base):
         raise InvalidArgument(rule, value=player, remedy=_FORMS[role])

@@ -35,11 +35,9 @@ _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 def build_player(
     player: type[P], texts: Mapping[str, Any], *, sample: Sample | None = None, learner: Learner | None = None
 ) -> P:
-    """A configuration of class `player` with the fields named in `texts` set to the values of the texts.
+    """A configuration of class `player` with the fields named in `texts`, whose values may also be no texts.
 
-    A value that is no text is taken as it is. sample, learner: of the fields of these names, if there are.
-
-    Raises: InvalidArgument if a field is unknown, cannot be set by text, or refuses the value.
+    sample, learner: of the fields of these names, if there are. Raises: InvalidArgument.
     """
     fields = get_settable_fields(player)
     for name in texts:
@@ -56,8 +54,7 @@ def build_player(
         kinds = typing.get_type_hints(player) if texts else {}
     except NameError as error:
         raise InvalidArgument(
-            f"the annotations of {player.name} contain an unknown name ({error})",
-            remedy="Import it at run time, not only for type checkers.",
+            f"annotations of {player.name} contain an unknown name ({error})", remedy="Import it at run time."
         ) from error
     values: dict[str, Any] = {
         name: parse_value(name, text, kinds[name]) if isinstance(text, str) else text

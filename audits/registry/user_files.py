@@ -1,8 +1,4 @@
-"""Python files of the user: their modules, the functions in them, and what tells whether they have changed.
-
-What players compute depends on the modules that a plug-in imports, and on data. Their digests tell whether
-two parts of a run were played by the same players.
-"""
+"""Python files of the user: their modules, the functions in them, and digests that tell of changes."""
 
 from __future__ import annotations
 
@@ -109,8 +105,7 @@ class NotTrusted(InvalidArgument):
 class UsedFiles:
     """The files of one command: those that its options name, and the modules that its plug-ins import.
 
-    trusted: whether code may run, and other files than those of the digests `agreed` be read.
-    digests: SHA-256 in hexadecimal when the file was first read. folders: of the plug-ins.
+    trusted: whether code may run, and other files be read than those of the digests `agreed`.
     """
 
     trusted: bool = True

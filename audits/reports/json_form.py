@@ -38,9 +38,8 @@ def describe_players(learner: Learner, adversary: Adversary) -> dict[str, Any]:
 def to_data(value: object) -> Any:
     """A value as dicts, lists, numbers and strings, ready for `json.dumps`.
 
-    An attrs record becomes an object of its fields and of the properties that its class names in `derived`.
-    Left out are private fields and fields with repr=False. A player becomes its name and settings, a referee
-    its name. None stands for a number that is not finite.
+    An attrs record becomes an object of its fields, but for those with repr=False, and of the properties that
+    its class names in `derived`. None stands for a number that is not finite.
     """
     if isinstance(value, Learner | Adversary):
         return {"name": value.name, "settings": format_settings(value)}

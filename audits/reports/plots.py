@@ -35,10 +35,7 @@ def check_plot(path: str | os.PathLike[str]) -> None:
 
 @contextmanager
 def plot(path: str | os.PathLike[str], *, of: str, columns: int) -> Iterator[Axes]:
-    """Axes to draw on; at the end of the block the chart is written, with its legend below it.
-
-    of: the subject, from which identifiers within an SVG are derived. columns: of the legend.
-    """
+    """Axes to draw on; at the end of the block the chart is written. of: as of `chart_style`."""
     check_plot(path)
     from matplotlib.figure import Figure  # an extra, and slow to import
 

@@ -219,10 +219,7 @@ def _safe(text: str) -> str:
 
 
 def make_policy(script: str = "") -> str:
-    """The policy of a page that loads nothing, sends nothing, and runs at most one script, of this text.
-
-    Pages hold texts of strangers, such as names in a ledger that was sent to the reader.
-    """
+    """The policy of a page, which holds texts of strangers: nothing is loaded or sent, one script is run."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     allowed = f"'sha256-{digest}'" if script else "'none'"
     return (
@@ -275,10 +272,7 @@ class Report(ABC):
         return dict(to_data(self))
 
     def to_dict(self, command: str | None = None) -> dict[str, Any]:
-        """The result as dicts, lists, numbers and strings, ready for `json.dumps`, after a header.
-
-        None stands for a number that is not finite.
-        """
+        """The result as dicts, lists, numbers and strings, as `to_data` makes them, after a header."""
         return {**describe_header(self.kind, command), **self._describe()}
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:

@@ -59,16 +59,12 @@ def plan_audit(
 ) -> tuple[Plan, tuple[str, ...]]:
     """The plan of an audit of a match, and what the user should know about how it was chosen.
 
-    option: how the user names an ε. asked: what is missing or None has the default, for the claim the
-    learner's own. A learner that raises in some games, but not in all, is audited with `faults`.
-
-    Raises: InvalidArgument as `Plan` and `resolve_claim` do; whatever `arena.play` raises in a first game.
+    option: how the user names an ε. A learner that raises in some games, but not in all, is audited with
+    `faults`. Raises: InvalidArgument; whatever `arena.play` raises in a first game.
     """
     notes: tuple[str, ...] = ()
     chosen = {name for name, field in list_arguments().items() if field.metadata["chosen"]}
-    given: dict[str, Any] = {
-        name: value for name, value in asked.items() if value is not None or name not in chosen
-    }
+    given: Any = {name: value for name, value in asked.items() if value is not None or name not in chosen}
     if "distinguisher" not in given:
         players, faults = (match.learner, match.adversary, match.referee), given.get("faults", False)
         try:
@@ -93,10 +89,7 @@ def plan_audit(
 def choose_distinguisher(
     learner: Learner, adversary: Adversary, referee: Referee, *, faults: bool = False
 ) -> str:
-    """The score, if the adversary returns one; else the likelihood ratio, if known; else a learned one.
-
-    faults: whether failures of the learner are part of the view.
-    """
+    """The score, if the adversary returns one; else the likelihood ratio, if known; else a learned one."""
     returns_score = adversary.returns_score
     if referee.two_worlds and returns_score is None:
         games = _SEVERAL_GAMES if faults or adversary.scores_release else 2
@@ -151,10 +144,9 @@ def check_independence(plan: Plan, games: int) -> None:
 
 
 def check_scatter(plan: Plan, games: int) -> None:
-    """Raises NotConforming if the games of a batch of so many depend on each other.
+    """Raises NotConforming if the games of a batch depend on each other.
 
-    An adversary may draw random numbers for a whole batch, which make blocks differ and do no harm. So in
-    these games it draws the same in every batch.
+    The adversary draws the same in every batch, since what it draws for a whole batch does no harm.
     """
     batches = min(max(len(plan.blocks), _MIN_BATCHES), _MAX_BATCHES)
     players = (plan.learner, plan.adversary, plan.referee)
@@ -164,9 +156,8 @@ def check_scatter(plan: Plan, games: int) -> None:
 def check_first_games(plan: Plan) -> None:
     """Check that the games of a plan could show a violation, and warn if the learner fails in both worlds.
 
-    To fail in one world only is evidence, which an audit with `faults` weighs. Raises: NothingTested if the
-    learner always receives the same in both worlds or always fails; whatever `arena.play` and `check_outcome`
-    raise.
+    Raises: NothingTested if the learner always receives the same in both worlds or always fails; whatever
+    `arena.play` and `check_outcome` raise.
     """
     played = _play_first(plan, _FIRST_PAIRS)
     if _find_same_data(plan, played) is not None:
@@ -249,11 +240,7 @@ def play_blocks(
     bins: ScoreBins | None = None,
     keep: Callable[[int, Block], None] | None = None,
 ) -> Generator[Block, None, None]:
-    """The blocks of a plan in the order of `indices`, played by workers.
-
-    keep: called with every index and block as they arrive, in any order. Raises: as `play_block` and
-    `map_in_order`.
-    """
+    """The blocks of a plan in the order of `indices`. keep, errors: as of `map_in_order`."""
     play_one, workers = partial(play_block, plan, bins=bins), Workers.from_jobs(workers)
     if workers.alone:
         return map_here(play_one, indices, keep)
@@ -306,16 +293,9 @@ def play_block(plan: Plan, index: int, *, bins: ScoreBins | None = None) -> Bloc
 
 
 def uses_common_random_numbers(plan: Plan) -> bool:
-    """Whether both games of a pair use the same random numbers, each in its world.
-
-    A bet stays fair under any coupling of the two games. With common random numbers they differ only where
-    the mechanism makes them differ, so far fewer pairs suffice.
-    """
-    return (
-        plan.learner.common_random_numbers
-        and not plan.faults
-        and not isinstance(plan.adversary, GameAdversary)
-    )
+    """Whether both games of a pair use the same random numbers: bets stay fair under any coupling."""
+    plays_batches = not plan.faults and not isinstance(plan.adversary, GameAdversary)
+    return plan.learner.common_random_numbers and plays_batches
 
 
 def _play(plan: Plan, worlds: np.ndarray, seed: np.random.SeedSequence, coins: int) -> Any:

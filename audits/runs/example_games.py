@@ -20,11 +20,7 @@ _MAX_WIDTH = 20_000  # characters of a line of it
 def write_example_games(
     learner: Learner, adversary: Adversary, referee: Referee, *, seed: int, faults: bool = False
 ) -> str:
-    """One game in each world as text, with the scores and with what differs between the worlds.
-
-    These are the games of `find_telling_games` or, if these have equal scores, a pair of a larger batch in
-    which the score is higher in world 1, if there is one. Raises: as `play_example_games`.
-    """
+    """The games of `find_telling_games` as text or, if these have equal scores, a pair of a larger batch."""
     games = find_telling_games(learner, adversary, referee, seed=seed, faults=faults)
     plays_batches = referee.two_worlds and not faults and not isinstance(adversary, GameAdversary)
     if plays_batches and not _tells_worlds_apart(games):
@@ -63,10 +59,8 @@ def _write_rare_pair(learner: Learner, adversary: Adversary, referee: Referee, s
 def find_telling_games(
     learner: Learner, adversary: Adversary, referee: Referee, *, seed: int, faults: bool = False
 ) -> tuple[Played, ...]:
-    """The first pair of games, with this seed and the next, that shows the worlds apart; else the first pair.
-
-    A pair does if its score is higher in world 1 or, without scores, if the views differ.
-    """
+    """The first pair of games, with this seed and the next, whose score is higher in world 1 or, without
+    scores, whose views differ; else the first pair."""
     first = pair = play_example_games(learner, adversary, referee, seed=seed, faults=faults)
     for later in range(seed + 1, seed + _MAX_PAIRS):
         if _tells_worlds_apart(pair):
@@ -99,10 +93,7 @@ def play_example_games(
     faults: bool = False,
     watch: Callable[[int], object] | None = None,
 ) -> tuple[Played, ...]:
-    """One game in each world, recorded: one batch, or two if every game is played alone, world 0 first.
-
-    A protocol of one world has one game. Raises: as `arena.play`.
-    """
+    """One game in each world, recorded: one batch, or two if every game is played alone, world 0 first."""
     games, random_seed = 2 if referee.two_worlds else 1, block_seed(seed, 0)
     played = play(
         learner, adversary, referee, games=games, seed=random_seed, faults=faults, record=True, watch=watch
@@ -146,10 +137,7 @@ def _count_mistakes(played: Played, game: int) -> str:
 
 
 def describe_games(batches: Sequence[Played]) -> list[dict[str, Any]]:
-    """Recorded games as JSON objects, world 0 first. A figure that the protocol does not have is None.
-
-    The entries of a transcript are the columns of the text; round 0 is the training.
-    """
+    """Recorded games as JSON objects, world 0 first. Round 0 is the training."""
     return [_describe_game(played, int(game)) for played in batches for game in np.argsort(played.worlds)]
 
 

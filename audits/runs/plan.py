@@ -39,11 +39,10 @@ SCORE, LEARNED, LIKELIHOOD = DISTINGUISHERS = ("score", "learned", "likelihood")
 OWN_COINS = "own_coins"
 MAX_BLOCK_PAIRS = 8_192  # the arrays of so many games, those of one world, fit into a processor's cache
 EXACT_PAIRS = 8_192  # blocks that start after so many pairs count their scores in bins
-_ROLES = ("learner", "adversary", "referee")
+_ROLES: dict[str, type] = {"learner": Learner, "adversary": Adversary, "referee": Referee}
 _SHIPPED = ("arena", "learners", "adversaries", "audits")
-_STORED_TYPES = {"float": float, "int": int, "bool": bool, "str": str} | dict.fromkeys(
-    ("Learner", "Adversary", "Referee"), dict
-)
+_STORED_TYPES = {"float": float, "int": int, "bool": bool, "str": str}
+_STORED_TYPES |= dict.fromkeys((base.__name__ for base in _ROLES.values()), dict)
 
 
 class PlanArguments(TypedDict, total=False):
@@ -76,9 +75,6 @@ def _explain(
 class PlanSettings:
     """What a plan says besides its players. Each field is an argument of `audits.audit` and `arena audit`.
 
-    curve: a privacy curve to test, in place of the curve of the learner's own claim.
-    games: in each world; with `until_refuted` the largest number of games.
-    confidence: the certified bound is wrong with probability at most 1 - confidence.
     distinguisher: what maps a view to a number: the adversary's "score"; a distinguisher "learned" from the
         views of earlier blocks; or the log "likelihood" ratio, if the learner's output distribution is known.
 
@@ -206,11 +202,9 @@ def list_arguments() -> dict[str, attrs.Attribute[Any]]:
 
 @attrs.frozen(kw_only=True)
 class Plan(PlanSettings):
-    """What is played and tested.
+    """What is played and tested. learner: a copy, of which the adversary has no hold.
 
-    learner: a copy, of which the adversary has no hold.
     first_block, block: pairs of games in the first block and in the largest; see `BlockSizes`.
-
     Raises: InvalidArgument if a value makes no sense; Unsupported if a player does not play the protocol.
     """
 
@@ -229,9 +223,8 @@ class Plan(PlanSettings):
         return getattr(self.referee, "block_pairs", MAX_BLOCK_PAIRS)  # what is no referee is refused later
 
     def __attrs_post_init__(self) -> None:
-        check_player("learner", self.learner, Learner)
-        check_player("adversary", self.adversary, Adversary)
-        check_player("referee", self.referee, Referee)
+        for role, base in _ROLES.items():
+            check_player(role, getattr(self, role), base)
         check_protocol(self.learner, self.adversary, self.referee)
         if self.given_curve is not None:
             describe_curve(self.given_curve)  # refuses those that no ledger can hold
@@ -289,10 +282,9 @@ def describe(configuration: Any) -> dict[str, object]:
 
 
 def identify_class(module: str, class_name: str, name: str = "") -> dict[str, str]:
-    """What a plan says of a class: the registry name of a player, else the name of the class.
+    """What a plan says of a class: the name of a player, else of the class; the module if it is a stranger's.
 
-    The modules of dp-arena may move. A class from elsewhere keeps its module, since two such classes may have
-    one name; the module of a plug-in's file also tells its versions apart.
+    The modules of dp-arena may move; that of a plug-in's file tells its versions apart.
     """
     identity = {"name": name} if name else {}
     if module.partition(".")[0] not in _SHIPPED:

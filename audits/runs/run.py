@@ -56,7 +56,7 @@ class RunProgress:
 class AuditEstimators:
     """The test of a plan's claim, and its estimators. Update them with the plan's blocks in order.
 
-    all_estimators: include those that a report shows and a verdict does not need; they take as long again.
+    all_estimators: include those that only a report shows; they take as long again.
     """
 
     def __init__(self, plan: PlanSettings, *, all_estimators: bool = False) -> None:
@@ -213,14 +213,11 @@ def run(
     """Play the blocks of the plan that the ledger lacks, and return the verdict.
 
     jobs: number of processes, or `Workers`. ledger: a file that stores every finished block, so that a killed
-    run can be resumed. watch: called after every block, in order. command: the command line, for the notes
-    of a new ledger. files: what the players come from; a ledger that was begun with others is refused. key:
-    signs the ledger. all_estimators: as of `AuditEstimators`.
+    run can be resumed. watch: called after every block, in order. command: for the notes of a new ledger.
+    files: what the players come from; a ledger that was begun with others is refused. key: signs the ledger.
 
-    The verdict's figures depend neither on jobs, nor on interruptions, nor on the ledger. A keyboard
-    interrupt ends the run early with a verdict marked `interrupted`. If the workers or the disk of the ledger
-    fail, the error is raised with such a verdict as its attribute `verdict`. If the learner draws random
-    numbers that no seed repeats, the figures cannot be repeated but are as valid.
+    No figure depends on jobs, interruptions or the ledger. A keyboard interrupt ends the run early with a
+    verdict marked `interrupted`. Errors of workers or of the ledger's disk have such a `verdict`.
 
     Raises: NotConforming and NothingTested as `check_players` does; whatever `arena.play` raises;
     InvalidArgument and LedgerFailed of the ledger; WorkersFailed of the workers.
@@ -328,10 +325,7 @@ def describe_origins(
 
 
 def check_files_after(ledger: Ledger, plan: Plan, files: UsedFiles | None) -> None:
-    """Look at the files of the players once more, and add to the ledger those that were imported late.
-
-    Raises: InvalidArgument if one changed while the run went on.
-    """
+    """Add to the ledger the files that were imported late. Raises: InvalidArgument if one has changed."""
     ledger.record_origins(describe_origins(plan, files))
     changed = [] if files is None or files.allow_changes else files.find_changed()
     if changed:

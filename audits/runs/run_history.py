@@ -39,9 +39,8 @@ Watch = Callable[[int, int], object]  # called with the blocks that are done, an
 class RunHistory:
     """The verdict of a run, with all estimators, and how it was reached.
 
-    Shapes, all (B + 1,), before the first and after each of B blocks: games, in each world; epsilon_lower,
-    log_wealth, log_evidence, in nats, as in `AuditEstimators`. threshold: the log_evidence that refutes
-    the claim. ceilings: as of `ceilings`. plan: as the ledger stores it.
+    Arrays are (B + 1,), before the first and after each of B blocks: games, in each world; epsilon_lower,
+    log_wealth, log_evidence, in nats, as in `AuditEstimators`. threshold: of log_evidence.
     """
 
     plan: dict[str, Any]
@@ -130,9 +129,8 @@ def _update_from_ledger(
 class RunStatus:
     """The status of a run.
 
-    epsilon: of the claim under test, in nats. games: in each world, in the ledger; games_planned: at most.
-    games_tested: up to the first missing block; refuted, epsilon_lower: the test on them. All three are None
-        before the first block, or if no test was asked for.
+    games: in each world, in the ledger. games_tested: up to the first missing block; refuted, epsilon_lower:
+    the test on them. All three are None before the first block, or if no test was asked for.
     running: another process has the ledger open; None if unknown. bytes: of the ledger and its log.
     """
 
@@ -151,10 +149,7 @@ class RunStatus:
 
 
 class RunFollower:
-    """Follows the run of another process in the ledger at `path`: reading releases a process' own lock.
-
-    Each `read_status` uses the blocks added since the last one.
-    """
+    """Follows the run of another process in the ledger at `path`: reading releases a process' own lock."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -210,9 +205,9 @@ class RunFollower:
 
 
 def is_running(path: Path) -> bool | None:
-    """Whether another process has the ledger at `path` open for a run; None if that cannot be known.
+    """Whether another process has the ledger at `path` open for a run; None if unknown.
 
-    Takes the lock of a run and releases it at once, so the run's own process must not call it.
+    It takes the lock and releases it at once, so the run's own process must not call it.
     """
     try:
         import fcntl  # not on Windows
@@ -252,9 +247,8 @@ def export_blocks(
 ) -> int:
     """Write one row for each block and distinct pair of scores in it, and return the number of rows.
 
-    The columns are `block`, `count`, then `score_0` and `score_1` of the games in world 0 and in world 1. If
-    the distinguisher is learned, the features of the two views replace the scores (-2 if a view lacks the
-    feature). The file appears complete or not at all. watch: called after every block.
+    The columns are `block`, `count`, `score_0` and `score_1`, of worlds 0 and 1. If the distinguisher is
+    learned, features of both views replace the scores, -2 if one is missing. watch: called after every block.
 
     Raises: InvalidArgument if the ledger cannot be read or has no audit or games, or as `check_table` does.
     """

@@ -60,8 +60,7 @@ def write_html(
 ) -> None:
     """Write the report on the run in `ledger` to `path`: one file, the same bytes for the same run.
 
-    The file appears whole or not at all. watch: called with the number of blocks that are read, and of all.
-    Raises: InvalidArgument if a package is missing, the ledger is unfit, or the file cannot be written.
+    watch: called with the number of blocks that are read, and of all. Raises: InvalidArgument.
     """
     check_html(path, ledger)
     page = render_run(read_history(ledger, watch))

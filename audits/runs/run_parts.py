@@ -1,9 +1,7 @@
-"""Parts of a run, for machines that share no cluster: each plays its own blocks into its own ledger.
+"""Parts of a run, for machines that share no cluster; merged ledgers; and blocks that are played again.
 
-Ledgers are merged, and verified by playing blocks again.
-
-Part k of m plays the blocks k - 1, k - 1 + m, k - 1 + 2m, ... They are the same as in a run of the whole
-plan, so the merged ledgers of all parts are the ledger of that run.
+Part k of m plays the blocks k - 1, k - 1 + m, k - 1 + 2m, ... as a run of the whole plan does, into a ledger
+of its own.
 """
 
 from __future__ import annotations
@@ -96,10 +94,9 @@ def play_part(
     files: UsedFiles | None = None,
     key: bytes | None = None,
 ) -> PartProgress:
-    """Play the blocks of a part that the ledger lacks. A keyboard interrupt ends it early.
+    """Play the blocks of a part that the ledger lacks, or some of them before a keyboard interrupt.
 
-    watch: called after every block with the games of the part in the ledger. The rest is as in `run`.
-    Raises: InvalidArgument if the plan ends when its claim is refuted; otherwise whatever `run` raises.
+    watch: called with the games of the part in the ledger. The rest, and the errors, are as of `run`.
     """
     if plan.until_refuted:
         raise InvalidArgument(
@@ -169,11 +166,9 @@ def merge(
 ) -> MergeResult:
     """Copy the blocks of several ledgers of one plan into one ledger.
 
-    into: a new file, or a ledger of the same plan, which may be one of `paths`. The others are only read, and
-    runs may go on writing them. allow_changes: the digests and versions that they record may differ. key:
-    with which all must be signed, and `into` is. watch: called after every block that was read.
-
-    A merge that is killed, or that fills the disk, leaves a valid ledger; repeating it adds the other blocks.
+    into: a new file, or a ledger of the same plan, which may be one of `paths`; the others are only read.
+    allow_changes: the digests and versions that they record may differ. key: with which all must be signed,
+    and `into` is. watch: called after every block that was read. A merge that is killed can be repeated.
 
     Raises: InvalidArgument if a ledger is unfit, or if plans, versions, files or results of a block differ,
     before anything is written; LedgerFailed.
@@ -265,8 +260,7 @@ class Verification:
 
     @property
     def miss_probability(self) -> float:
-        """The probability that one forged block is not among those played, if its forger could not foresee
-        which these are."""
+        """The probability that one forged block, whose forger could not foresee the choice, is missed."""
         return 1 - len(self.played) / self.blocks
 
 
@@ -283,9 +277,8 @@ def verify(
 ) -> Verification:
     """Check every checksum of the ledger at `path`, and play some of its blocks again.
 
-    blocks: the number of blocks, chosen at random; None for all. seed: repeats a choice; by default it comes
-    from the operating system, so that no forger can foresee it. allow_changes: as in `Ledger.check_plan`.
-    key: checks the signatures too. watch: called after every block.
+    blocks: the number of blocks, chosen at random; None for all. seed: repeats a choice; by default no forger
+    can foresee it. allow_changes: as in `Ledger.check_plan`. key: checks the signatures too.
 
     Raises: InvalidArgument if the ledger is unfit, or contains another plan or no games, or if the learner
     draws random numbers that no seed repeats; whatever `play_blocks` raises.

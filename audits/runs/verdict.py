@@ -38,13 +38,10 @@ def _text() -> Any:
 class RunNotes:
     """What reports say of a run besides its figures; a ledger keeps it for readers without the players.
 
-    All follows from the plan, except for the command line, and no figure depends on it. What is unknown is
-    empty.
-
-    learner_set, adversary_set: names with the settings that differ from the defaults. settings: all of them.
-    claim, own_claim, protects, neighbours, theorem: the learner's own claim in words, its ε (None for
-        infinity) and δ, whom it protects, and its source. own_coins: whether the learner draws random numbers
-        that do not follow from the seed. transcript: the first pair of games.
+    What is unknown is empty. learner_set, adversary_set: names with the settings that differ from the
+    defaults. settings: all of them. claim, own_claim, protects, neighbours, theorem: the learner's own claim
+    in words, its ε (None for infinity) and δ, whom it protects, and its source. own_coins: whether the
+    learner draws random numbers that do not follow from the seed. transcript: the first pair of games.
     """
 
     learner: str = _text()
@@ -132,12 +129,11 @@ class Verdict(Report):
     curve_lower: the same for the privacy curve of the claim: the largest curve of its family that is false,
         with all smaller ones, if any. curve_epsilon_lower: its ε at this δ. Both bounds hold together.
     ceiling: the epsilon_lower of an adversary that always tells the worlds apart, in as many games.
-    refutable: whether that adversary would have refuted the claim.
-    clopper_pearson: the classical bound on an event chosen on other games, if the number of games was fixed
-        beforehand and reached, and there are enough blocks.
+    refutable: whether that adversary would have refuted the claim. clopper_pearson: the classical bound on an
+        event chosen on other games, if the fixed number of games was reached, and there are enough blocks.
     games: in each world. played_now, seconds: games of this invocation in each world, and its duration.
-    estimates: all estimators side by side, if asked for. plan: None if it is only known from a ledger.
-    notes: how players and the distinguisher were chosen. record: the games, if they are kept for charts.
+    estimates: if asked for. plan: None if it is only known from a ledger. notes: how players and the
+        distinguisher were chosen. record: the games, if they are kept for charts.
     """
 
     kind: ClassVar[str] = "audit"

@@ -77,23 +77,12 @@ def assert_private(
     allow_underpowered: play even if the games could not refute the claim of a learner without privacy.
 
     Raises: NotPrivate if the claim is refuted; Underpowered; NotConforming if the learner fails
-    `check_learner`; NothingTested if the games could not refute any claim; InvalidArgument for invalid
-    arguments; errors of a referee.
+    `check_learner`; NothingTested if no claim could be refuted; InvalidArgument; errors of a referee.
     """
     __tracebackhide__ = True
     player = configure_learner(learner, {})
-    test = _PrivacyTest(
-        learner=player,
-        claim=_resolve_claim(player, claim),
-        protocol=protocol,
-        error=error,
-        games=games,
-        budget=budget,
-        distinguisher=distinguisher,
-        seed=seed,
-        allow_underpowered=allow_underpowered,
-    )
-    outcome = test.run(against)
+    tested = player, _resolve_claim(player, claim), protocol, error, games, budget, distinguisher, seed
+    outcome = _PrivacyTest(*tested, allow_underpowered=allow_underpowered).run(against)
     if outcome.refuted:
         raise NotPrivate(outcome)
     return outcome
@@ -120,24 +109,14 @@ def assert_refuted(
     """
     __tracebackhide__ = True
     player = configure_learner(learner, {})
-    test = _PrivacyTest(
-        learner=player,
-        claim=_resolve_claim(player, claim),
-        protocol=protocol,
-        error=error,
-        games=games,
-        budget=budget,
-        distinguisher=distinguisher,
-        seed=seed,
-        until_refuted=True,
-    )
-    outcome = test.run(against)
+    tested = player, _resolve_claim(player, claim), protocol, error, games, budget, distinguisher, seed
+    outcome = _PrivacyTest(*tested, until_refuted=True).run(against)
     if outcome.refutation is None:
         raise NotRefuted(outcome)
     return outcome.refutation
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen
 class _PrivacyTest:
     learner: Learner
     claim: Claim
@@ -177,16 +156,10 @@ class _PrivacyTest:
             if verdict.refuted:
                 refutation = Refutation(plan=plan, verdict=verdict)
                 break
-        block = max(plan.block for plan in plans)
-        return Outcome(
-            learner=self.learner.name,
-            claim=self.claim,
-            error=self.error,
-            verdicts=tuple(verdicts),
-            ceiling=compute_ceiling(games, claim=self.claim, error=share, block=block),
-            games=sum(verdict.games for verdict in verdicts),
-            refutation=refutation,
+        ceiling = compute_ceiling(
+            games, claim=self.claim, error=share, block=max(plan.block for plan in plans)
         )
+        return self._make_outcome(verdicts, refutation, ceiling)
 
     def _make_plan(self, opponent: Opponent, games: int, share: float) -> Plan:
         adversary, referee = self._configure(opponent)
@@ -244,13 +217,19 @@ class _PrivacyTest:
         refutation = None
         if result.plan is not None and result.verdict is not None:
             refutation = Refutation(plan=result.plan, verdict=result.verdict, search=result)
+        ceiling = compute_ceiling(games, claim=self.claim, error=share)
+        return self._make_outcome(verdicts, refutation, ceiling, result.games)
+
+    def _make_outcome(
+        self, verdicts: Sequence[Verdict], refutation: Refutation | None, ceiling: float, searched: int = 0
+    ) -> Outcome:
         return Outcome(
             learner=self.learner.name,
             claim=self.claim,
             error=self.error,
-            verdicts=verdicts,
-            ceiling=compute_ceiling(games, claim=self.claim, error=share),
-            games=result.games + sum(verdict.games for verdict in verdicts),
+            verdicts=tuple(verdicts),
+            ceiling=ceiling,
+            games=searched + sum(verdict.games for verdict in verdicts),
             refutation=refutation,
         )
 
@@ -279,9 +258,7 @@ def _resolve_claim(learner: Learner, claim: Claim | PrivacyCurve | str | tuple[f
         claim = resolve_claim(learner, option="claim=(epsilon, delta), ε in nats")
     if not isinstance(claim, tuple | list) or len(claim) != 2 or not all(map(is_number, claim)):
         raise InvalidArgument(
-            "claim must be a Claim or two numbers",
-            value=claim,
-            remedy="Write claim=(1.0, 0.0): ε in nats, δ.",
+            "claim must be a Claim or 2 numbers", value=claim, remedy="Write claim=(1.0, 0.0): ε in nats, δ."
         )
     epsilon, delta = claim
     return change_claim(own, epsilon, delta)

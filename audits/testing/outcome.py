@@ -27,10 +27,7 @@ _MAX_LINES = 60  # of a printed game
 
 @attrs.frozen(kw_only=True, slots=False)
 class Refutation:
-    """A refuted claim.
-
-    plan, verdict: of the audit that refutes it. search: the search that found the adversary, if one did.
-    """
+    """A refuted claim: the audit that refutes it, and the search that found the adversary, if one did."""
 
     plan: Plan
     verdict: Verdict
@@ -97,11 +94,9 @@ class Refutation:
 class Outcome:
     """The outcome of a test of a claim.
 
-    claim: the claim under test. error: the maximum probability that it is refuted although it is true.
+    claim: under test. error: the maximum probability that it is refuted although it is true.
     verdicts: one for each adversary that was audited; for a search, that of the confirmed adversary.
-    ceiling: the largest ε in nats that the games could have certified, to compare with if nothing is refuted.
-    games: played in each world, including those of a search.
-    refutation: how the claim is refuted, or None.
+    ceiling: the largest ε in nats that the games could have certified. games: in each world, with a search's.
     """
 
     learner: str
@@ -162,10 +157,7 @@ class NotRefuted(AssertionError):
 
 @attrs.frozen
 class Budget:
-    """How much to play, the same on every machine.
-
-    games: in each world, against one adversary. examples: adversaries that a search tries.
-    """
+    """How much to play: games in each world, against one adversary; adversaries that a search tries."""
 
     games: int = attrs.field(validator=[whole, at_least(1)])
     examples: int = attrs.field(validator=[whole, at_least(1)])
@@ -175,10 +167,7 @@ BUDGETS = {"quick": Budget(4_000, 100), "usual": Budget(20_000, 500), "long": Bu
 
 
 class Underpowered(InvalidArgument):
-    """Too few games to refute the claim, even for a learner without privacy.
-
-    games: in each world. needed: a sufficient number; None if it is too large to play.
-    """
+    """Too few games to refute the claim, even for a learner without privacy. needed: None if too many."""
 
     def __init__(self, claim: Claim, *, error: float, games: int, needed: int | None) -> None:
         self.games, self.needed = games, needed
@@ -214,8 +203,6 @@ def games_needed(claim: Claim, *, error: float, until_refuted: bool = False) -> 
     """The games in each world that refute the claim of a learner whose worlds can always be distinguished.
 
     A learner that keeps some privacy needs more games. None if the number is too large to play.
-
-    error: the maximum probability that a true claim is refuted. until_refuted: as in `assert_refuted`.
     """
     if claim.epsilon > EPSILON_MAX or claim.delta >= 1:
         return None

@@ -27,7 +27,8 @@ from arena.errors import (
     ProtocolViolation,
     describe_error,
 )
-from audits.races import Race, run_race
+from audits.races.race import Race
+from audits.races.race_result import run_race
 from audits.registry.match import Match
 from audits.runs.blocks import choose_distinguisher
 from audits.runs.ledger import Store
@@ -54,13 +55,11 @@ def _text() -> Any:
 class CellResult:
     """The figures of a cell. All but `seconds` depend on the plan of the cell alone.
 
-    reason: why the pair was refused, or what a player raised.
-    epsilon_lower, ceiling: as of `Verdict`. refuted: whether the claim is false, with the confidence of the
-        tournament; of a race, whether a promised bound is violated.
+    reason: why the pair was refused, or what a player raised. epsilon_lower, ceiling: as of `Verdict`.
+    refuted: whether the claim is false; of a race, whether a promised bound is violated.
     exact: the exact ε of the adversary's view at the δ under test (nats; may be infinite), if it is known.
     delta_star: δ*, the least δ at the claim's ε that holds against every adversary of at most four rounds on
-        the adversary's samples, where that game is solved.
-    mean: mean mistakes or regret of an online game.
+        the adversary's samples, where that game is solved. mean: of mistakes or regret.
     """
 
     outcome: str = attrs.field(validator=in_(OUTCOMES))
@@ -120,8 +119,7 @@ class TournamentLedger(Store[CellResult]):
 class Cell:
     """A learner and an adversary that play a protocol in common.
 
-    game: the players that are audited, or the race; None if there is a refusal, which is the result.
-    claim_epsilon, claim_delta: None if nothing is claimed.
+    game: None if there is a refusal, which is the result. claim_epsilon, claim_delta: None without a claim.
     command: the line that plays the cell again; empty for players that are given as objects.
     """
 
@@ -180,11 +178,7 @@ def play_cell(cell: Cell, confidence: float) -> CellResult:
 
 
 def _audit(cell: Cell, match: Match, confidence: float) -> CellResult:
-    players: dict[str, Any] = {
-        "learner": match.learner,
-        "adversary": match.adversary,
-        "referee": match.referee,
-    }
+    players: Any = {name: getattr(match, name) for name in ("learner", "adversary", "referee")}
     if not isinstance(match.adversary, GameAdversary):  # a first game, to refuse those that are too large
         measured = _MeasuredAdversary(match.adversary, match.adversary.name, match.adversary.protocols)
         play(match.learner, measured, match.referee, games=1, seed=0)

@@ -14,7 +14,8 @@ from arena import REFEREES, InvalidArgument, Learner
 from arena.capabilities import DrawsFromPopulation
 from arena.errors import RAISED
 from arena.settings import at_least, check_value, less_than, more_than, whole
-from audits.races import Race, plan_online_race
+from audits.races.online_race import plan_online_race
+from audits.races.race import Race
 from audits.registry.match import Match, build_match, list_common, read_claim
 from audits.registry.origins import versions
 from audits.registry.players import (
@@ -68,9 +69,7 @@ def plan_tournament(
 
     learners, adversaries: players, names, or path/to/file.py:name; none stands for all of `arena list`.
         Adversaries of which none is given by its name join those of `arena list`.
-    protocols: none stands for all. games: of each cell; default: the usual number of the protocol.
-
-    Raises: InvalidArgument for unknown names, two players of one name, and if no two players can meet.
+    protocols: none stands for all. games: of each cell; default: the protocol's. Raises: InvalidArgument.
     """
     for name in protocols:
         if name not in REFEREES:
@@ -83,10 +82,8 @@ def plan_tournament(
     opponents, unloadable_too = _find_players(ADVERSARIES, adversaries, join=True)
     unmatched = [(name, "", reason) for name, reason in unloadable]
     unmatched += [("", name, reason) for name, reason in unloadable_too]
-    cells = []
-    for (learner, (own, given)), (adversary, (others, given_too)) in product(
-        chosen.items(), opponents.items()
-    ):
+    cells, pairs = [], product(chosen.items(), opponents.items())
+    for (learner, (own, given)), (adversary, (others, given_too)) in pairs:
         common = [name for name in list_common(own, others) if not REFEREES[name].one_run]
         allowed = [name for name in protocols or common if name in common]
         if not allowed:
@@ -124,10 +121,7 @@ Players = dict[str, tuple[tuple[str, ...], Any]]  # protocols, and what was give
 def _find_players(
     registry: Registry, given: Sequence[Any], *, join: bool
 ) -> tuple[Players, list[tuple[str, str]]]:
-    """The players by name, and those that cannot be loaded, with reasons.
-
-    join: whether players given by a file or as objects alone join those of `arena list`.
-    """
+    """The players by name, and those that cannot be loaded, with reasons. join: to those of `arena list`."""
     loaded: dict[str, Any] = {}
     if not given or (join and not any(isinstance(item, str) and ".py" not in item for item in given)):
         loaded = registry.load_all()
@@ -166,19 +160,10 @@ def _identify(registry: Registry, item: Any) -> tuple[str, tuple[str, ...]]:
 
 
 def _plan_cell(cell: Cell, learner: Any, adversary: Any, restricted: bool, confidence: float) -> Cell:
-    """The cell with its game, or with the reason why the players that the user gave cannot meet.
-
-    restricted: whether the user chose protocols, so that the command must name this one.
-    """
+    """The cell with its game, or with the reason why its players cannot meet. restricted: to its protocol."""
     try:
-        match = build_match(
-            learner,
-            adversary,
-            settings={"learner": {}, "adversary": {}},
-            data=None,
-            protocol=cell.protocol if restricted else None,
-            rounds=None,
-        )
+        protocol = cell.protocol if restricted else None
+        match = build_match(learner, adversary, settings={"learner": {}, "adversary": {}}, protocol=protocol)
         claim = read_claim(match.learner)
         if match.learner.own_coins:
             raise InvalidArgument(
@@ -186,8 +171,7 @@ def _plan_cell(cell: Cell, learner: Any, adversary: Any, restricted: bool, confi
             )
         if match.referee.two_worlds and isinstance(match.adversary, DrawsFromPopulation):
             raise InvalidArgument(
-                f"{cell.adversary} draws all examples from one distribution, the same in both worlds",
-                remedy="`arena race` counts errors.",
+                f"{cell.adversary} draws all examples from one distribution", remedy="Race it instead."
             )
         game: Match | Race = match
         if not match.referee.two_worlds:

@@ -90,7 +90,6 @@ class TournamentRow:
 
     @property
     def sort_key(self) -> tuple[object, ...]:
-        """By protocol, those of two worlds first, and learner; best adversaries first."""
         cell, bound = self.cell, self.result.epsilon_lower
         one_world = not REFEREES[cell.protocol].two_worlds
         return (one_world, cell.protocol, cell.learner, bound is None, -(bound or 0.0), cell.adversary)
@@ -121,10 +120,9 @@ class TournamentRow:
 
 @attrs.frozen(kw_only=True)
 class AdversaryRank:
-    """The place of an adversary among those of its protocol.
+    """The place of an adversary among those of its protocol, by the `learners` with a claim that it audited.
 
-    score: mean over the `learners` with a claim that it audited of certified ε / the claim's ε, at most 1.
-    refuted: how many of their claims it refutes. best: for how many of them no other certifies more.
+    score: mean of certified ε / the claim's ε, at most 1. best: for how many no other certifies more.
     """
 
     protocol: str

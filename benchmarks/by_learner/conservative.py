@@ -9,7 +9,8 @@ import time
 
 from adversaries.online.random_sequences import IidExamples
 from arena.concepts import Thresholds
-from audits.races import plan_online_race, run_race
+from audits.races.online_race import plan_online_race
+from audits.races.race_result import run_race
 from learners.online.conservative import ConservativeLearner, Halving, Soa
 
 ROUNDS, GAMES = 1_000, 10_000

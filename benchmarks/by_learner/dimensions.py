@@ -18,7 +18,8 @@ from adversaries.online.adaptive import AdaptiveConsistent
 from adversaries.online.random_sequences import IidExamples
 from arena import Adversary
 from arena.concepts import Thresholds
-from audits.races import RaceResult, plan_online_race, run_race
+from audits.races.online_race import plan_online_race
+from audits.races.race_result import RaceResult, run_race
 from learners.online.realizable import RealizableLearner
 
 ROUNDS, GAMES = 60_000, 100

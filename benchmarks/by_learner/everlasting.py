@@ -25,8 +25,8 @@ from adversaries.figure1.honest import Honest
 from arena import Figure1, Learner, Sample, play
 from arena.concepts import Boxes, ConceptClass, FiniteClass, Halfplanes, RealIntervals, Stumps, Thresholds
 from audits.data.csv_files import load_sample, read_table, resolve_labels
-from audits.races import PredictorStanding, plan_predictor_race, run_race
-from audits.races.predictor_race import EvaluationSet
+from audits.races.predictor_race import EvaluationSet, PredictorStanding, plan_predictor_race
+from audits.races.race_result import run_race
 from learners.everlasting.bbl_round import practical_chunk
 from learners.everlasting.everlasting_counter import EverlastingCounter
 from learners.everlasting.generic_bbl import GenericBBL

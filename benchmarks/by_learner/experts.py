@@ -34,7 +34,8 @@ from adversaries.online.random_sequences import (
 from arena import Learner
 from arena.concepts import Thresholds
 from arena.randomness import block_seed, generator
-from audits.races import OnlineStanding, plan_online_race, run_race
+from audits.races.online_race import OnlineStanding, plan_online_race
+from audits.races.race_result import run_race
 from audits.statistics.estimates import clopper_pearson
 from audits.statistics.quantiles import quantile
 from learners.mechanisms import exponential_experts

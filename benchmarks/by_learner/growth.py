@@ -34,8 +34,10 @@ from tabulate import tabulate
 from adversaries.online.adaptive import AdaptiveConsistent
 from arena import Learner
 from arena.concepts import Points
-from audits.races import Quantile, Race, RaceResult, plan_online_race, run_race
-from audits.races.race_result import make_result, play_games
+from audits.races.online_race import plan_online_race
+from audits.races.race import Race
+from audits.races.race_result import RaceResult, make_result, play_games, run_race
+from audits.statistics.quantiles import Quantile
 from learners.online.conservative import Soa
 from learners.online.golowich_livni import GolowichLivni
 from learners.online.realizable import RealizableLearner

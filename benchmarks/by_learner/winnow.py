@@ -27,7 +27,8 @@ from adversaries.halfspaces.few_coordinates import MarginAdaptive
 from adversaries.halfspaces.short_lists import ShortLists, SparseDisjunction
 from arena import Adversary, Learner, Oblivious, Realizable, play
 from arena.concepts import Halfspaces
-from audits.races import plan_online_race, run_race
+from audits.races.online_race import plan_online_race
+from audits.races.race_result import run_race
 from audits.registry.players import LEARNERS
 from audits.registry.settings_text import summarize_player
 

@@ -154,8 +154,7 @@ def read_head(
     """
     if is_empty(connection):  # as a run leaves it that is killed while it makes its ledger
         raise InvalidArgument(
-            f"the ledger {path} is empty: no run was begun in it",
-            remedy="Give the command again that was to begin it.",
+            f"the ledger {path} is empty: no run was begun in it", remedy="Give that run's command again."
         )
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
         raise InvalidArgument(f"{path} is an SQLite database, but not a ledger", remedy=_NAME_A_LEDGER)
@@ -242,10 +241,8 @@ def _list_leaves(
 def copy_ledger(path: Path, copy: Path) -> None:
     """Copy a ledger with its write-ahead log, also while a run locks it, so that SQLite cannot copy it.
 
-    The file changes only when SQLite moves the contents of the log into it. So a copy of the file and then of
-    the log is consistent unless the log was started again meanwhile, which changes its header.
-
-    Raises: InvalidArgument if the ledger cannot be read, or there is no room for the copy.
+    The file changes only when SQLite moves the log into it. So a copy of the file and then of the log is
+    consistent unless the header of the log changed meanwhile. Raises: InvalidArgument.
     """
     if not path.is_file():
         raise InvalidArgument(

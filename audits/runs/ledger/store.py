@@ -61,9 +61,8 @@ BlockType = TypeVar("BlockType", bound=Storable)
 class Store(Generic[BlockType]):
     """The plan of a run and the results of its blocks, which subclasses decode. Use `open` or `read`.
 
-    Only one run at a time: the file is locked until `close`, or until the process ends, in whatever way.
-    Only one thread: the one that opened it. Whatever is read is checked, since anybody can compute checksums.
-
+    It is for one run, since the file is locked until `close` or the end of the process, and for the thread
+    that opened it. Whatever is read is checked, since anybody can compute checksums.
     """
 
     @abstractmethod
@@ -93,9 +92,9 @@ class Store(Generic[BlockType]):
     ) -> Self:
         """Open the ledger at `path` for `plan`, after checking every block. A missing file becomes a new one.
 
-        plan: entries that JSON can hold. notes: called for such entries if the ledger is new.
-        origins: the present digests and versions, given the recorded ones; they join the notes.
-        allow_changes: these and the digests in the plan may differ from what the ledger holds. key: signs it.
+        notes: called if the ledger is new. origins: the present digests and versions, given the recorded
+        ones; they join the notes. allow_changes: these and the digests in the plan may differ from what the
+        ledger holds. key: signs it.
 
         Raises: InvalidArgument if the ledger is unfit, in use, or holds another plan; LedgerFailed.
         """
@@ -372,6 +371,5 @@ def _explain(path: Path, error: Exception, failure: str, was_writable: bool) -> 
 def _cannot_write(path: Path) -> InvalidArgument:
     read_only = "the file or its directory is read-only, or its file system cannot lock files"
     return InvalidArgument(
-        f"the ledger {path} cannot be written: {find_obstacle(path, read_only)}",
-        remedy="Give a path that can be written.",
+        f"the ledger {path} cannot be written: {find_obstacle(path, read_only)}", remedy="Give another path."
     )

@@ -45,12 +45,10 @@ def map_in_order(
     """The result of `call` for every task, in order. The generator may be closed early.
 
     workers: number of processes, or `Workers`; one is this process, which also does what cannot be sent.
-    keep: called with every task and its result as they arrive, in any order, by this thread.
-    unit: what messages call a task.
+    keep: called with every task and its result as they arrive, in any order. unit: what messages call a task.
 
     Raises: an error of `call`, at its place in the order; WorkersFailed if no cluster answers, if a worker
-    has other versions or cannot import what it needs, or if the workers of a task end or hang three times,
-    the last time while it is alone.
+    has other versions or cannot import what it needs, or if the workers of a task end or hang three times.
     """
     workers = Workers.from_jobs(workers)
     if workers.alone or not tasks or (len(tasks) == 1 and workers.local):

@@ -212,8 +212,7 @@ def _connect_dask(workers: Workers) -> Iterator[Any]:
             client.wait_for_workers(1, timeout=_TIMEOUT)
         except TimeoutError as error:
             raise WorkersFailed(
-                f"the dask scheduler at {address} has no workers",
-                remedy=f"Start some: dask worker {address}.",
+                f"the dask scheduler at {address} has no workers", remedy=f"Start: dask worker {address}."
             ) from error
         if workers.local:  # dask's own watch ends them, but not while C code holds the interpreter
             client.register_worker_callbacks(partial(end_with_parent, os.getpid(), True))

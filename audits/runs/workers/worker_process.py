@@ -40,11 +40,8 @@ def software() -> dict[str, str]:
 
 @attrs.frozen
 class Outcome:
-    """The outcome of one task.
-
-    kind: RESULT; ERROR, the one that the call raised, with its traceback; MISSING if the worker does not have
-    the call, or UNOPENED if that could not be unpickled. content: of that kind. worker: its name.
-    """
+    """The outcome of one task: RESULT; ERROR of the call, with its traceback; MISSING if the worker does not
+    have the call, or UNOPENED if that could not be unpickled."""
 
     kind: str
     content: Any = None
@@ -53,10 +50,9 @@ class Outcome:
 
 
 def perform(digest: str, parcel: Any, task: Any) -> Outcome:
-    """Do one task in this process: the function that every worker is asked to call.
+    """Do one task in this process, as every worker is asked to.
 
-    digest: of the pickled call, by which it is unpickled only once. parcel: the call itself; or its pickle,
-    or None if this process should have unpickled it before.
+    digest: of the pickled call. parcel: the call itself; its pickle; or None if it was unpickled before.
     """
     try:
         call = parcel if callable(parcel) else _find_call(digest, parcel)
@@ -93,8 +89,7 @@ def _make_portable(error: Exception) -> tuple[Exception, str]:
 def start_worker(parent: int, for_thread: bool) -> None:
     """What a process of a pool does first; parent, for_thread: as `end_with_parent` takes them.
 
-    SIGTERM and SIGHUP often reach all processes of a command, whose parent then ends the workers itself. One
-    that ended at once, in the middle of a message, would leave it waiting for the rest.
+    On SIGTERM and SIGHUP it leaves the parent time to end it, lest that wait for the rest of a message.
     """
     end_with_parent(parent, for_thread)
     for number in ENDING[1:]:

@@ -31,12 +31,10 @@ Result = TypeVar("Result")
 class Workers:
     """The workers that play; this process with one job of loky or threading. No figure depends on them.
 
-    backend: "loky" (processes of this machine), "threading" (of this process), or "dask".
-    jobs: number of workers of this machine. Default: 1, or the number of cores for a local cluster.
-    cluster: the address of dask's scheduler; "local", the default, starts a cluster that ends with the run.
-    patience: seconds after which the workers count as hanging if no block arrives; None waits for ever.
-
-    Raises: InvalidArgument if there are no such workers.
+    backend: "loky" (processes), "threading", or "dask". jobs: number of workers of this machine. Default: 1,
+    or the number of cores for a local cluster. cluster: the address of dask's scheduler; "local", the
+    default, starts a cluster that ends with the run. patience: seconds without a block after which the
+    workers count as hanging; None waits for ever. Raises: InvalidArgument if there are no such workers.
     """
 
     backend: str = LOKY
@@ -58,15 +56,11 @@ class Workers:
             )
         if self.backend != DASK and self.cluster is not None:
             raise InvalidArgument(
-                f"the backend {self.backend} has no cluster",
-                value=self.cluster,
-                remedy="Choose the backend dask, or leave out the cluster.",
+                f"{self.backend} has no cluster", value=self.cluster, remedy="Choose the backend dask."
             )
         if self.jobs is not None and not self.local:
             raise InvalidArgument(
-                "jobs counts the workers of this machine, but a cluster elsewhere has its own",
-                value=self.jobs,
-                remedy="Leave out jobs.",
+                "a cluster elsewhere has its own number of workers", value=self.jobs, remedy="Leave out jobs."
             )
         if self.backend == DASK and find_spec("distributed") is None:
             raise InvalidArgument(
@@ -115,8 +109,7 @@ class WorkersFailed(InvalidArgument, RunStopped):
 
 def report_gone(reason: str) -> WorkersFailed:
     return WorkersFailed(
-        f"the workers are gone ({reason})",
-        remedy="With a ledger, the same command resumes the run once they are back.",
+        f"the workers are gone ({reason})", remedy="With a ledger, the same command resumes the run."
     )
 
 
@@ -144,10 +137,9 @@ def map_here(
 
 @contextmanager
 def defer_interrupts() -> Iterator[None]:
-    """Deliver signals that end a run only at the end, so that nothing is left half done.
+    """Deliver signals that end a run, if they have a handler in Python, only at the end of the block.
 
-    Signals without a handler in Python end the process at once or are ignored, as before. Does nothing
-    outside the main thread, where Python never runs handlers.
+    Does nothing outside the main thread, where Python never runs handlers.
     """
     arrived: list[int] = []
     try:
@@ -167,8 +159,7 @@ def defer_interrupts() -> Iterator[None]:
 def start_processes() -> Iterator[None]:
     """Defer signals that end a run, and keep SIGINT from all processes that are started inside.
 
-    Ctrl-C reaches every process of the terminal. A worker that it ends in the middle of a message would leave
-    this process waiting for the rest; this process stops its workers itself.
+    A worker that Ctrl-C ends in the middle of a message would leave this process waiting for the rest.
     """
     with defer_interrupts():
         if not hasattr(signal, "pthread_sigmask"):

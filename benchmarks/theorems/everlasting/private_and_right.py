@@ -21,7 +21,8 @@ from scipy import integrate, stats
 from adversaries.figure1.honest import Honest
 from arena import Sample
 from arena.concepts import ConceptClass, Intervals, Points, RealPoints, Thresholds
-from audits.races import plan_predictor_race, run_race
+from audits.races.predictor_race import plan_predictor_race
+from audits.races.race_result import run_race
 from benchmarks.tables import write_table
 from benchmarks.theorems.measurement import Mean, measure_cases
 from learners.everlasting.bbl_round import BBLRound

@@ -22,7 +22,7 @@ from adversaries.online.adaptive import Contrarian
 from adversaries.online.random_sequences import IidExamples
 from arena import Adversary, Learner
 from arena.concepts import Thresholds
-from audits.races import plan_online_race
+from audits.races.online_race import plan_online_race
 from benchmarks.by_learner.charts import BLUE, GREEN, GREY, RED, panels, save
 from benchmarks.tables import write_table
 from benchmarks.theorems.measurement import Mean, Power, fit_power, measure_cases

@@ -12,7 +12,7 @@ import numpy as np
 from adversaries.online.adaptive import AdaptiveConsistent
 from arena.concepts import FiniteClass
 from arena.randomness import block_seed, generator
-from audits.races import plan_online_race
+from audits.races.online_race import plan_online_race
 from benchmarks.tables import write_table
 from benchmarks.theorems.measurement import Mean, measure_cases
 from learners.online.conservative import AUTOMATA

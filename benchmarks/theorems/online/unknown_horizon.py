@@ -24,7 +24,7 @@ from adversaries.online.adaptive import AdaptiveConsistent
 from adversaries.online.random_sequences import IidExamples
 from arena import Adversary, Learner
 from arena.concepts import Points, Thresholds
-from audits.races import plan_online_race
+from audits.races.online_race import plan_online_race
 from benchmarks.by_learner.charts import BLUE, GREY, RED, panels, save
 from benchmarks.tables import write_table
 from benchmarks.theorems.measurement import Mean, fit_power, measure_cases

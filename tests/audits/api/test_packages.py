@@ -102,14 +102,8 @@ def test_a_typed_plug_in_passes_the_strict_type_checker(tmp_path: Path) -> None:
     templates = shutil.copytree(ROOT / "audits" / "cli" / "templates", tmp_path / "plug")
     (templates / "__init__.py").unlink()
     (templates / "audit.py").write_text(AUDIT)
-    command = [
-        sys.executable,
-        "-m",
-        "mypy",
-        "--strict",
-        "--python-executable",
-        environment / "bin" / "python",
-    ]
+    command = [sys.executable, "-m", "mypy", "--strict"]
+    command += ["--python-executable", str(environment / "bin" / "python")]
     clean = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "MYPYPATH")}
     checked = subprocess.run([*command, "."], cwd=templates, capture_output=True, text=True, env=clean)
     assert checked.returncode == 0, checked.stdout

@@ -24,25 +24,22 @@ DATA_NEEDS = "--data needs --x COLUMN for the points and --y COLUMN for the labe
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (
-            ["--x", "age"],
-            "--x, --y, --positive and --user need --data, which is missing. See arena audit --help.",
-        ),
+        (["--x", "age"], "--x, --y, --positive and --user need --data, which is missing. See arena audit"),
         (["--data", "FILE"], DATA_NEEDS),
         (["--data", "FILE", "--x", "age"], DATA_NEEDS),
     ],
 )
 def test_the_options_of_data_go_together(options: list[str], message: str) -> None:
-    assert refusal("audit", "everlasting-v1", "--against", "halt-counter", *options) == message
+    assert refusal("audit", "everlasting-v1", "--against", "halt-counter", *options).startswith(message)
 
 
 def test_data_for_an_adversary_that_takes_none_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "people.csv"
     path.write_text(GOOD)
     data = ("--data", str(path), "--x", "age", "--y", "income", "--positive", ">50K")
-    assert refusal("audit", "noisy-majority", "--against", "special-swap", *data) == (
-        "special-swap chooses its own training set and takes no data. "
-        "Leave out --data, or choose an adversary that has a setting `sample`."
+    said = refusal("audit", "noisy-majority", "--against", "special-swap", *data)
+    assert said.startswith(
+        "special-swap chooses its own training set and takes no data. Leave out --data, or "
     )
 
 
@@ -78,14 +75,8 @@ def test_bad_values_are_refused(options: str, message: str) -> None:
         ("laplace-cuont count-swap", "there is no learner of that name, got 'laplace-cuont'. Did you mean "),
         ("laplace-count count-swop", "there is no adversary of that name, got 'count-swop'. Did you mean "),
         ("count-swap laplace-count", "count-swap is an adversary, not a learner. The learner is the arg"),
-        (
-            "static-erm reconstruct",
-            "static-erm claims nothing with these settings, so there is nothing to test",
-        ),
-        (
-            "noisy-majority contrarian",
-            "Adaptive has one world, so its games show nothing about privacy. These ",
-        ),
+        ("static-erm reconstruct", "static-erm claims nothing with these settings, so there is nothing to"),
+        ("noisy-majority contrarian", "Adaptive has one world, so its games show nothing about privacy."),
     ],
 )
 def test_players_whose_games_test_nothing_are_refused(players: str, message: str) -> None:
@@ -100,10 +91,7 @@ def test_a_ledger_of_another_plan_is_refused(tmp_path: Path) -> None:
     ledger = tmp_path / "run.ledger"
     assert arena("audit", *COUNT, "--games", "100", "--ledger", str(ledger)).exit_code == 0
     said = refusal("audit", *COUNT, "--games", "100", "--seed", "1", "--ledger", str(ledger))
-    assert said == (
-        f"the ledger {ledger} holds another plan: seed: 0 -> 1. "
-        "Give the plan that the ledger holds, or the path of a new file."
-    )
+    assert said.startswith(f"the ledger {ledger} holds another plan: seed: 0 -> 1. Give the plan that the")
 
 
 def test_a_ledger_that_is_damaged_or_none_is_refused(tmp_path: Path) -> None:
@@ -225,11 +213,7 @@ def test_a_learner_that_breaks_the_rules_is_named(
 @pytest.mark.parametrize(
     ("claim", "message"),
     [
-        (
-            "return 1 / 0",
-            "mine raised ZeroDivisionError: division by zero when it was asked for its claim. "
-            "Fix the player. See {path}, line 26.",
-        ),
+        ("return 1 / 0", "mine raised ZeroDivisionError: division by zero when it was asked for its claim. "),
         ("return 3.0", "the claim of mine must be a Claim, got 3.0"),
         ("return Claim(epsilon=-1, delta=0, protects=())", "ε must be at least 0 nats, got -1.0"),
     ],
@@ -237,7 +221,9 @@ def test_a_learner_that_breaks_the_rules_is_named(
 def test_a_learner_whose_claim_is_none_is_named(tmp_path: Path, claim: str, message: str) -> None:
     path = tmp_path / "mine.py"
     path.write_text(LEARNER.format(predict="return x > 0", claim=claim))
-    assert refusal("audit", f"{path}:Mine", "--against", "training-swap") == message.format(path=path)
+    said = refusal("audit", f"{path}:Mine", "--against", "training-swap")
+    assert said.startswith(message)
+    assert "return 1" not in claim or said.endswith(f" Fix the player. See {path}, line 26.")
 
 
 def test_a_violation_in_a_worker_process_says_the_same(tmp_path: Path) -> None:

@@ -174,10 +174,7 @@ def test_shipped_learners_without_a_law_say_so() -> None:
     [
         ((*LAPLACE, "--epsilon", "-1"), "epsilon must be at least 0, got -1.0"),
         ((*LAPLACE, "--delta", "2"), "delta must be at most 1, got 2.0"),
-        (
-            (*LAPLACE, "--csv", "/no/such/file.csv"),
-            "the directory of the CSV file /no/such/file.csv does not ",
-        ),
+        ((*LAPLACE, "--csv", "/no/such/file.csv"), "the directory of the CSV file /no/such/file.csv does"),
         ((*VOTES, "--protocol", "Release"), "learner table-of-votes does not play Release."),
         (("noisy-majority", "--against", "contrarian"), "under Figure1, Voting and Release, not under"),
     ],

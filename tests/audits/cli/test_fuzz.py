@@ -39,42 +39,16 @@ def broken(data, rng):
 class Own(LaplaceCount):
     name = "own"
 """
-NUMBERS = [
-    "0",
-    "1",
-    "2",
-    "3",
-    "7",
-    "-1",
-    "0.5",
-    "1e-9",
-    "1.5",
-    "nan",
-    "inf",
-    "-inf",
-    "1e400",
-    "0x10",
-    "1_0",
-    "٣",
-    "2/3",
-    "0/0",
-    "5/2",
-    "none",
-    "true",
-]
+NUMBERS, OUTPUTS, SETTINGS, COUNT = map(
+    str.split,
+    (
+        "0 1 2 3 7 -1 0.5 1e-9 1.5 nan inf -inf 1e400 0x10 1_0 ٣ 2/3 0/0 5/2 none true",
+        "out.html out.csv out.parquet out.png out.txt missing/file.html /dev/null /dev/full folder pipe",
+        "epsilon size teachers queries noise rounds concepts answers receives function rate bound",
+        "audit laplace-count --against count-swap --games 20_000 --seed 1",
+    ),
+)
 TEXTS = ["", " ", "x", "--", "-", "=", "a=b", "é", "\u202e", "\x1b[31m", "'", "%s", "{0}", "..", "a" * 999]
-OUTPUTS = [
-    "out.html",
-    "out.csv",
-    "out.parquet",
-    "out.png",
-    "out.txt",
-    "missing/file.html",
-    "/dev/null",
-    "/dev/full",
-    "folder",
-    "pipe",
-]
 LEDGERS = ["run.ledger", "other.ledger", "link"]
 # Learners with an adversary for each, or without any.
 PAIRS = """
@@ -84,20 +58,6 @@ PAIRS = """
     halving drawn, winnow sparse-disjunction, laplace-count halt-counter, pate-gaussian repeat-point,
     rivest drawn, private-decision-list drawn
 """
-SETTINGS = [
-    "epsilon",
-    "size",
-    "teachers",
-    "queries",
-    "noise",
-    "rounds",
-    "concepts",
-    "answers",
-    "receives",
-    "function",
-    "rate",
-    "bound",
-]
 # By option or argument, what is likely to be valid. Numbers are small, so that nothing takes long.
 VALID = {
     "--protocol": ["Release", "Figure1", "Adaptive"],
@@ -201,9 +161,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     Path("key").write_bytes(bytes(range(32)))
     os.mkfifo("pipe")
     Path("link").symlink_to("run.ledger")
-    count = ("audit", "laplace-count", "--against", "count-swap", "--games", "20_000", "--seed", "1")
-    assert arena(*count, "--ledger", "run.ledger").exit_code == 0
-    assert arena(*count, "--distinguisher", "learned", "--ledger", "other.ledger").exit_code == 0
+    assert arena(*COUNT, "--ledger", "run.ledger").exit_code == 0
+    assert arena(*COUNT, "--distinguisher", "learned", "--ledger", "other.ledger").exit_code == 0
     shutil.copytree(place, place.with_name("kept"), ignore=shutil.ignore_patterns("pipe"), symlinks=True)
     yield place
     os.chdir(before)
@@ -260,20 +219,7 @@ READERS = (
     ("runs", "watch", "it", "--json"),
     ("runs", "merge", "it", "--into", "whole.ledger"),
     ("runs", "merge", "it", "other.ledger", "--into", "whole.ledger"),
-    (
-        *[
-            "audit",
-            "laplace-count",
-            "--against",
-            "count-swap",
-            "--games",
-            "20_000",
-            "--seed",
-            "1",
-            "--ledger",
-            "it",
-        ],
-    ),
+    (*COUNT, "--ledger", "it"),
 )
 
 

@@ -173,22 +173,10 @@ def test_python_refuses_it_by_the_same_error(folder: Path, read: object, fault: 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (
-            b"\xef\xbb\xbfdelta,epsilon\n0.1,1,\n",
-            "curve.csv, line 2: expected 2 fields, as in line 1, got 3. ",
-        ),
-        (
-            b"epsilon,delta\n\n1,0.1\n2,a\n",
-            "curve.csv, line 4: a privacy curve needs numbers, got 'a'. Write ",
-        ),
-        (
-            b"epsilon,delta\n",
-            "a privacy curve needs as many δ as ε, got (0, 0). Give increasing ε ≥ 0 in nats",
-        ),
-        (
-            b"epsilon\n1\n",
-            "curve.csv has no columns of a privacy curve, got 'epsilon'. Write mu=1 for Gaussian",
-        ),
+        (b"\xef\xbb\xbfdelta,epsilon\n0.1,1,\n", "curve.csv, line 2: expected 2 fields, as in line 1, got"),
+        (b"epsilon,delta\n\n1,0.1\n2,a\n", "curve.csv, line 4: a privacy curve needs numbers, got 'a'."),
+        (b"epsilon,delta\n", "a privacy curve needs as many δ as ε, got (0, 0). Give increasing ε ≥ 0 in"),
+        (b"epsilon\n1\n", "curve.csv has no columns of a privacy curve, got 'epsilon'. Write mu=1 for"),
     ],
 )
 def test_a_curve_says_what_is_wrong_in_which_line(folder: Path, content: bytes, said: str) -> None:

@@ -26,6 +26,11 @@ from audits.cli.output import Output, colour_verdicts
 arena = Command()
 
 
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
 def complete(*words: str, incomplete: str = "") -> list[str]:
     completer = ShellComplete(cli.arena, {}, "arena", "_ARENA_COMPLETE")
     return [item.value for item in completer.get_completions([*words], incomplete)]
@@ -98,18 +103,12 @@ def test_verdicts_are_coloured_on_terminals_only(monkeypatch: pytest.MonkeyPatch
 
 
 def test_no_color_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
-    from audits.cli import output
-
-    class Terminal:
-        def isatty(self) -> bool:
-            return True
-
     monkeypatch.setattr("sys.stdout", Terminal())
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    assert output._has_colour()
+    assert output_module._has_colour()
     monkeypatch.setenv("NO_COLOR", "1")
-    assert not output._has_colour()
+    assert not output_module._has_colour()
 
 
 @pytest.mark.parametrize("words", [("-h",), ("list", "--help"), ("runs", "watch", "-h")], ids=" ".join)
@@ -127,61 +126,45 @@ def test_the_version_is_printed() -> None:
         ("xyzzy", "No such command 'xyzzy'. See arena --help."),
         ("lst", "No such command 'lst'. Did you mean arena list? See arena --help."),
         ("show", "Missing argument 'PLAYER'. See arena show --help."),
-        (
-            f"show {__file__}:Command",
-            f"{__file__}:Command is no player: it is neither a subclass of arena.Learner nor of "
-            "arena.Adversary. Name a subclass of one of them.",
-        ),
+        (f"show {__file__}:Command", f"{__file__}:Command is no player: it is neither a subclass of arena."),
     ],
 )
 def test_bad_use_is_one_line_and_status_2(words: str, message: str) -> None:
-    assert arena.refusal(*words.split()) == message
+    assert arena.refusal(*words.split()).startswith(message)
 
 
-def test_an_unexpected_error_is_one_line_without_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+LARGE = "make the data, the sizes of the players (--set), --rounds or --jobs smaller"
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "said"),
+    [
+        (ZeroDivisionError("no"), 1, "unexpected ZeroDivisionError: no; --debug shows the traceback"),
+        (KeyboardInterrupt(), 130, "interrupted: the command was not finished"),
+        (MemoryError(), 2, f"not enough memory: {LARGE}"),
+        (
+            MemoryError("no 8.00 TiB for an array"),
+            2,
+            f"not enough memory (no 8.00 TiB for an array): {LARGE}",
+        ),
+    ],
+)
+def test_an_error_is_one_line_with_its_status(
+    monkeypatch: pytest.MonkeyPatch, error: BaseException, status: int, said: str
+) -> None:
+    def fail(name: str) -> None:
+        raise error
+
     monkeypatch.delenv("ARENA_DEBUG", raising=False)
-    monkeypatch.setattr("audits.cli.show.find_player", lambda name: 1 / 0)
+    monkeypatch.setattr("audits.cli.show.find_player", fail)
     failed = arena("show", "static-erm")
-    assert (failed.exit_code, failed.stdout) == (1, "")
-    assert failed.stderr == (
-        "arena: unexpected ZeroDivisionError: division by zero; --debug shows the traceback\n"
-    )
+    assert (failed.exit_code, failed.stdout, failed.stderr) == (status, "", f"arena: {said}\n")
 
 
 def test_too_little_memory_for_a_player_is_told_likewise() -> None:
     refused = arena.refusal("audit", "everlasting-v2", "--against", "query-swap", "--set", "teachers=1e12")
     assert refused.startswith("not enough memory (learner everlasting-v2 raised MemoryError: Unable to ")
-    assert refused.endswith(": make the data, the sizes of the players (--set), --rounds or --jobs smaller")
-
-
-def test_an_interruption_is_status_130(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(name: str) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("audits.cli.show.find_player", interrupt)
-    stopped = arena("show", "static-erm")
-    assert (stopped.exit_code, stopped.stdout) == (130, "")
-    assert stopped.stderr == "arena: interrupted: the command was not finished\n"
-
-
-@pytest.mark.parametrize("text", ["", "Unable to allocate 8.00 TiB for an array"])
-def test_too_little_memory_is_status_2_with_what_to_make_smaller(
-    monkeypatch: pytest.MonkeyPatch, text: str
-) -> None:
-    def fill_memory(name: str) -> None:
-        raise MemoryError(text)
-
-    monkeypatch.setattr("audits.cli.show.find_player", fill_memory)
-    reason = f" ({text})" if text else ""
-    assert arena.refusal("show", "static-erm") == (
-        f"not enough memory{reason}: make the data, the sizes of the players (--set), --rounds or --jobs "
-        "smaller"
-    )
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
+    assert refused.endswith(f": {LARGE}")
 
 
 @contextmanager

@@ -7,11 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import attrs
 import pytest
 from support.command_line import Command
 from support.paths import ROOT
 
-from audits.adversary_search import SearchProgress
+from audits.adversary_search import SearchProgress, search
+from learners.releases.counts import LaplaceCount
 
 arena = Command("search")
 PLAYERS = ROOT / "tests" / "support" / "simple_players.py"
@@ -58,6 +60,12 @@ def test_data_of_the_user_are_tried(tmp_path: Path) -> None:
     assert done.exit_code == 0
     assert "of them from the constants of its code" in " ".join(done.stdout.split())
     assert "--data needs --x COLUMN" in arena(file, *settings, *data[:2]).stderr
+
+
+def test_confirmations_that_fail_often_are_a_sign_of_dependent_games() -> None:
+    failed = attrs.evolve(search(LaplaceCount(), examples=10, pairs=16), confirmations=5)
+    text = " ".join(failed.summary().split())
+    assert "5 confirmations on fresh games failed, which is rare if games are independent" in text
 
 
 @pytest.mark.thorough
@@ -109,10 +117,7 @@ def test_an_interrupt_has_a_status_of_its_own(monkeypatch: pytest.MonkeyPatch) -
         (("laplace-count", "--protocol", "Figure1"), "learner laplace-count does not play Figure1"),
         (("laplace-count", "--set", "adversary.x=1"), "A search makes its own adversary"),
         (("laplace-count", "-o", "found.txt"), "the adversary is written as a file of Python"),
-        (
-            ("laplace-count", "-o", "nowhere/found.py"),
-            "the directory of the adversary's file nowhere/found.py",
-        ),
+        (("laplace-count", "-o", "nowhere/found.py"), "the directory of the adversary's file nowhere"),
     ],
 )
 def test_bad_use_is_one_line(arguments: tuple[str, ...], message: str) -> None:

@@ -129,88 +129,36 @@ REFUSALS = [
     # not text, or not CSV
     (b"x,y\n1,0\n2,\0\n", {}, ", line 3: not text in UTF-8, got b'\\x00'. Save it as CSV in UTF-8."),
     (b"x,y\n1,caf\xe9\n", {}, ", line 2: not text in UTF-8, got b'\\xe9'. Save it as CSV in UTF-8."),
-    (
-        "x,y\n1,0\n".encode("utf-16"),
-        {},
-        ", line 1: not text in UTF-8, got b'\\xff'. Save it as CSV in UTF-8.",
-    ),
-    (
-        gzip.compress(b"x,y\n", mtime=0),
-        {},
-        ", line 1: not text in UTF-8, got b'\\x8b'. It is gzipped: unpack it, ",
-    ),
+    ("x,y\n1,0\n".encode("utf-16"), {}, ", line 1: not text in UTF-8, got b'\\xff'. Save it as CSV in"),
+    (gzip.compress(b"x,y\n", mtime=0), {}, ", line 1: not text in UTF-8, got b'\\x8b'. It is gzipped:"),
     ('x,y\n1,"0\n2,1\n', {}, ", line 3: not CSV (unexpected end of data). Correct the quotes of the line."),
     ('x,y\n1,"0"1\n', {}, ", line 2: not CSV (',' expected after '\"'). Correct the quotes of the line."),
-    (
-        "x,y\n" + "1" * 200_000 + ",0\n",
-        {},
-        ", line 2: not CSV (field larger than field limit (131072)). Corr",
-    ),
+    ("x,y\n" + "1" * 200_000 + ",0\n", {}, ", line 2: not CSV (field larger than field limit (131072))."),
     # rows and columns
     ('x,y\n"1\n",0\n1\n', {}, ", line 4: expected 2 fields, as in line 1, got 1. Correct the line; a field "),
     ('x,y\n"1\n",0\n1,000,1\n', {}, ", line 4: expected 2 fields, as in line 1, got 3. Correct the line; "),
-    (
-        "39,0,39\n50,1,0\n",
-        {},
-        ", line 1: expected the names of the columns, got '39'. Put a line of column nam",
-    ),
-    (
-        "a,39,0\nb,50,1\n",
-        {},
-        ", line 1: expected the names of the columns, got '39'. Put a line of column names ",
-    ),
-    (
-        "x,z,y,z\n1,1,0,1\n",
-        {},
-        ", line 1: column names must be distinct, got 'z'. Rename the columns that sha",
-    ),
-    (
-        "X,h,y\n1,1,0\n",
-        {},
-        ", line 1: no such column, got 'x'. Did you mean 'X'? The columns are: 'X', 'h', 'y'.",
-    ),
+    ("39,0,39\n50,1,0\n", {}, ", line 1: expected the names of the columns, got '39'. Put them first."),
+    ("a,39,0\nb,50,1\n", {}, ", line 1: expected the names of the columns, got '39'. Put them first."),
+    ("x,z,y,z\n1,1,0,1\n", {}, ", line 1: column names must be distinct, got 'z'. Rename one."),
+    ("X,h,y\n1,1,0\n", {}, ", line 1: no such column, got 'x'. Did you mean 'X'? The columns are: 'X',"),
     ("\n\nx,y\n1,0\n", {"x": "z"}, ", line 3: no such column, got 'z'. The columns are: 'x', 'y'."),
-    (
-        "x;y\n1;0\n",
-        {},
-        ", line 1: no such column, got 'x'. The columns are: 'x;y'. They seem to be separated by ';'",
-    ),
-    (
-        "x\ty\n1\t0\n",
-        {},
-        ", line 1: no such column, got 'x'. The columns are: 'x\\ty'. They seem to be separ",
-    ),
+    ("x;y\n1;0\n", {}, ", line 1: no such column, got 'x'. The columns are: 'x;y'. They seem to be"),
+    ("x\ty\n1\t0\n", {}, ", line 1: no such column, got 'x'. The columns are: 'x\\ty'. They seem to be"),
     # points
     *(
-        (
-            f"n,y,x\na,0,1\n\na,1,{value}\n",
-            {},
-            f", line 4, column 'x': a point must be a finite number, got {value!r}",
-        )
+        (f"n,y,x\na,0,1\n\na,1,{value}\n", {}, ", line 4, column 'x': a point must be a finite number, got ")
         for value in ("?", "", "Private", "nan", "-Infinity", "1e999", "1_000", "0x10")
     ),
-    (
-        "x,y\n9007199254740993,0\n1,1\n",
-        {},
-        ", line 2, column 'x': integers must lie within ±2^53, where float64 is",
-    ),
+    ("x,y\n9007199254740993,0\n1,1\n", {}, ", line 2, column 'x': integers must lie within ±2^53, where"),
     # labels
     (
-        "x,y\n1,a\n2,b\n3,a\n4,\n5,c\n",
-        {"positive": "a"},
-        ", column 'y': labels must take two values, found 4 (the third in line 5): 'a', 'b', '', 'c'. ",
-    ),
-    (
-        "x,y\n1,1\n2,1\n",
+        "x,y\n1,a\n2,b\n4,\n5,c\n",
         {},
-        ", column 'y': labels must take two values, found 1: '1'. Name a column of two value",
+        ", column 'y': labels must take two values, found 4 (the third in line 4)",
     ),
+    ("x,y\n1,1\n2,1\n", {}, ", column 'y': labels must take two values, found 1: '1'. Name a column of"),
     *(
-        (
-            f"x,y\n1,{a}\n2,{b}\n",
-            {},
-            f", column 'y': the labels are {a!r}, {b!r}, and it is not given which of th",
-        )
+        (f"x,y\n1,{a}\n2,{b}\n", {}, f", column 'y': the labels are {a!r}, {b!r}, and it is not given")
         for a, b in (("no", "yes"), ("1", "2"), ("0", "0.0"))
     ),
     *(
@@ -230,7 +178,7 @@ REFUSALS = [
         (
             f"u,x,y\nb,1,0\n{value},2,1\n",
             {"user": "u"},
-            ", line 3, column 'u': every example must have a user, got",
+            ", line 3, column 'u': every example must have a user",
         )
         for value in ("", "NaN", "?", "null")
     ),
@@ -248,14 +196,8 @@ def test_a_refusal_names_the_file_the_line_and_the_remedy(write_file, content, o
     [
         ({"x": ["x", "y"]}, "a column cannot hold both the points and the labels, got 'y'. Name two."),
         ({"x": []}, "points need at least one column, got []. Name one."),
-        (
-            {"user": "x"},
-            "the column of the users must be another than those of the points and the labels, got ",
-        ),
-        (
-            {"user": "y"},
-            "the column of the users must be another than those of the points and the labels, got ",
-        ),
+        ({"user": "x"}, "the users need a column of their own, got "),
+        ({"user": "y"}, "the users need a column of their own, got "),
     ],
 )
 def test_columns_that_do_not_go_together(write_file, options, message):
@@ -273,10 +215,7 @@ def test_long_lists_are_cut(write_file):
     ("content", "what"),
     [
         (b"x,y\n1,0\n", "Not a gzipped file (b'x,')"),
-        (
-            gzip.compress(b"x,y\n1,0\n2,1\n")[:-9],
-            "Compressed file ended before the end-of-stream marker was rea",
-        ),
+        (gzip.compress(b"x,y\n1,0\n2,1\n")[:-9], "Compressed file ended before the end-of-stream marker"),
         (
             gzip.compress(b"x,y\n", mtime=0)[:10] + b"\xff" * 20,
             "Error -3 while decompressing data: invalid block ",

@@ -107,13 +107,8 @@ def measure(browser: str, page: str, width: int, scheme: str, folder: Path) -> d
     host.write_text(
         HOST.format(page=html.escape(page), width=width, scheme=scheme, script=MEASURE), encoding="utf-8"
     )
-    options = (
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--hide-scrollbars",
-        f"--user-data-dir={folder / 'profile'}",
-    )
+    options = [f"--{name}" for name in ("headless", "no-sandbox", "disable-gpu", "hide-scrollbars")]
+    options.append(f"--user-data-dir={folder / 'profile'}")
     command = [browser, *options, "--window-size=1400,4600", "--virtual-time-budget=20000", "--dump-dom"]
     done = subprocess.run([*command, host.as_uri()], capture_output=True, text=True, timeout=120)
     found = re.search(r'<pre id="result">(.+?)</pre>', done.stdout, re.DOTALL)

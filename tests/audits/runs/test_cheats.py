@@ -31,7 +31,6 @@ from arena import (
     NotConforming,
     NothingTested,
     ProtocolViolation,
-    Release,
     Train,
 )
 from arena.testing import check_learner
@@ -101,15 +100,7 @@ def test_every_cheat_is_in_the_guide() -> None:
 @pytest.mark.parametrize("games", [2, 3, 100])
 def test_a_learner_with_one_coin_for_a_batch_is_caught_in_few_blocks(common: bool, games: int) -> None:
     cheat = Plain(learner=BatchNoise(common=common))
-    plan = Plan(
-        learner=cheat.learner,
-        adversary=cheat,
-        referee=cheat.referee,
-        epsilon=1.0,
-        delta=0.0,
-        games=100 * games,
-        block=100,
-    )
+    plan = attrs.evolve(plan_attack(cheat, 0), games=100 * games, block=100)
     with pytest.raises(NotConforming, match="vary more than independent games could"):
         run(plan)
     with pytest.raises(NotConforming):
@@ -137,15 +128,6 @@ class OneSampleForAll(Cheat):
 @pytest.mark.parametrize("learner", [LaplaceCount(), IndependentCount()], ids=lambda learner: learner.name)
 @pytest.mark.parametrize("games", [300, 20_000])
 def test_an_adversary_may_draw_for_a_whole_batch(learner: Learner, games: int) -> None:
-    verdict = run(plan_attack(OneSampleForAll(learner=learner), 1))
-    assert not verdict.refuted
-    plan = Plan(
-        learner=learner,
-        adversary=OneSampleForAll(learner=learner),
-        referee=Release(),
-        epsilon=1.0,
-        delta=0.0,
-        games=games,
-        block=games // 3,
-    )
+    plan = plan_attack(OneSampleForAll(learner=learner), 1)
     assert not run(plan).refuted
+    assert not run(attrs.evolve(plan, seed=0, games=games, block=games // 3)).refuted

@@ -116,26 +116,17 @@ def refusal(ledger: Path, path: Path) -> str:
 def test_what_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = ledger_of(tmp_path / "run.csv", [block(0)])
     before = ledger.read_bytes()
-    assert refusal(ledger, tmp_path / "t.xls") == (
-        f"the file of a table must end in .csv or .parquet, got '{tmp_path / 't.xls'}'. Choose one of them."
-    )
-    assert (
-        refusal(ledger, ledger)
-        == f"the table {ledger} would take the place of the ledger. Name another file."
-    )
+    assert refusal(ledger, tmp_path / "t.xls").startswith("the file of a table must end in .csv or .parquet")
+    assert refusal(ledger, ledger).startswith(f"the table {ledger} would take the place of the ledger. ")
     assert "does not exist. Create it first." in refusal(ledger, tmp_path / "none" / "t.csv")
     assert ledger.read_bytes() == before
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert refusal(ledger, tmp_path / "t.parquet") == (
-        "a Parquet file needs pyarrow. Run pip install 'dp-arena[parquet]', or export to .csv."
-    )
+    assert refusal(ledger, tmp_path / "t.parquet").startswith("a Parquet file needs pyarrow. Run pip install")
 
 
 def test_a_ledger_without_games(tmp_path: Path) -> None:
     ledger = ledger_of(tmp_path / "run.ledger", [])
-    assert refusal(ledger, tmp_path / "t.csv") == (
-        f"the ledger {ledger} contains no games yet. Try again when the run has played some."
-    )
+    assert refusal(ledger, tmp_path / "t.csv").startswith(f"the ledger {ledger} contains no games yet. Try")
 
 
 def test_a_table_that_is_not_finished_is_not_there(tmp_path: Path) -> None:

@@ -24,16 +24,8 @@ from audits.statistics.score_pairs import PairCounts
 from learners.foreign.function import Function
 from learners.releases.counts import LaplaceCount
 
-PLAN = Plan(
-    learner=LaplaceCount(),
-    adversary=CountSwap(),
-    referee=Release(),
-    epsilon=1.0,
-    delta=0.0,
-    games=1_050,
-    block=100,
-    seed=5,
-)
+PLAYERS = {"learner": LaplaceCount(), "adversary": CountSwap(), "referee": Release()}
+PLAN = Plan(**PLAYERS, epsilon=1.0, delta=0.0, games=1_050, block=100, seed=5)
 
 
 def ledger_of(path: Path, blocks: range | list[int], plan: Plan = PLAN, **notes: object) -> Path:
@@ -86,18 +78,11 @@ def test_parts_merged_are_the_run(tmp_path: Path) -> None:
 
 def test_a_part_goes_on_where_it_stopped(tmp_path: Path) -> None:
     path = tmp_path / "part.ledger"
-
     first = play_part(PLAN, RunPart(1, 2), ledger=path, watch=interrupt_at(200))
     assert (first.interrupted, first.blocks, first.blocks_planned) == (True, 2, 6)
     rest = play_part(PLAN, RunPart(1, 2), ledger=path)
-    assert to_data(rest) == {
-        "part": "1/2",
-        "blocks": 6,
-        "blocks_planned": 6,
-        "games": 550,
-        "games_planned": 550,
-        "interrupted": False,
-    }
+    done = {"blocks": 6, "blocks_planned": 6, "games": 550, "games_planned": 550}
+    assert to_data(rest) == {"part": "1/2", **done, "interrupted": False}
 
 
 def test_a_part_of_a_run_that_ends_when_its_claim_falls_is_refused(tmp_path: Path) -> None:
@@ -157,10 +142,7 @@ def test_a_block_that_differs_is_refused_and_nothing_is_written(tmp_path: Path, 
     with pytest.raises(InvalidArgument) as refused:
         merge([a, b], tmp_path / into)
     one, other = (b, a) if into == "b" else (a, b)
-    assert str(refused.value) == (
-        f"block 2 in {one} differs from that in {other}. "
-        "arena runs verify finds out which one follows from the plan: leave the other out."
-    )
+    assert str(refused.value).startswith(f"block 2 in {one} differs from that in {other}. arena runs verify ")
     assert (contents(a), contents(b)) == before
     assert not (tmp_path / "c").exists()
 
@@ -224,7 +206,5 @@ def test_what_cannot_be_verified(tmp_path: Path) -> None:
 
 def test_games_that_nothing_repeats_are_not_played_again(tmp_path: Path) -> None:
     learner = Function(function=sum, coins="own", epsilon=1.0)
-    with pytest.raises(
-        InvalidArgument, match="function draws random numbers that no seed repeats, so no block"
-    ):
+    with pytest.raises(InvalidArgument, match="function draws random numbers that no seed repeats, so no"):
         verify(tmp_path / "run.ledger", attrs.evolve(PLAN, learner=learner))

@@ -18,13 +18,8 @@ from learners.everlasting.paper_versions import EverlastingV1
 from learners.online.noisy_majority import NoisyMajority
 from learners.releases.counts import LaplaceCount
 
-GOOD = {
-    "learner": LaplaceCount(),
-    "adversary": CountSwap(),
-    "referee": Release(),
-    "epsilon": 1.0,
-    "delta": 0.0,
-}
+GOOD: dict = {"learner": LaplaceCount(), "adversary": CountSwap(), "referee": Release()}
+GOOD |= {"epsilon": 1.0, "delta": 0.0}
 
 
 @pytest.mark.parametrize(
@@ -37,10 +32,7 @@ GOOD = {
         ({"delta": -0.1}, "delta must be at least 0"),
         ({"distinguisher": "likelihood", "faults": True}, "the likelihood ratio knows no failures"),
         ({"referee": Figure1()}, "learner laplace-count does not play Figure1"),
-        (
-            {"learner": NoisyMajority(), "adversary": Contrarian(), "referee": Adaptive(10)},
-            "Adaptive has one world, so its games show nothing about privacy",
-        ),
+        ({"learner": NoisyMajority(), "adversary": Contrarian(), "referee": Adaptive(10)}, "has one world"),
     ],
 )
 def test_plans_that_make_no_sense_are_refused(setting: dict, message: str) -> None:

@@ -112,19 +112,9 @@ def attacks(learner: Learner, brink: int, *, every: bool) -> Iterator[Adversary]
 
 
 def audit(learner: Learner, adversary: Adversary, *, games: int, seed: int = 0) -> Verdict:
-    claim = learner.claim
-    plan = Plan(
-        learner=learner,
-        adversary=adversary,
-        referee=SpecialRound(adversary.rounds),
-        epsilon=claim.epsilon,
-        delta=claim.delta,
-        confidence=1 - ERROR,
-        games=games,
-        until_refuted=True,
-        seed=seed,
-    )
-    return run(plan)
+    players = {"learner": learner, "adversary": adversary, "referee": SpecialRound(adversary.rounds)}
+    claim = {"epsilon": learner.claim.epsilon, "delta": learner.claim.delta, "confidence": 1 - ERROR}
+    return run(Plan(**players, **claim, games=games, until_refuted=True, seed=seed))
 
 
 @pytest.mark.thorough

@@ -116,7 +116,6 @@ def test_figures_do_not_depend_on_a_ledger(tmp_path: Path) -> None:
 
 def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     ledger = tmp_path / "run.ledger"
-
     part = run(NUMBERS, ledger=ledger, watch=interrupt_at(8_000))
     assert part.interrupted
     assert part.games == 8_000
@@ -165,9 +164,6 @@ def test_until_refuted_stops_at_the_first_block_that_refutes() -> None:
     assert verdict.refuted
     assert verdict.games < 20_000
     assert figures(run(plan, jobs=2)) == figures(verdict)
-
-
-# --- killed ------------------------------------------------------------------------------------------------
 
 
 # --- players that cannot be audited ---------------------------------

@@ -31,16 +31,8 @@ V1 = EverlastingV1()
 COUNT = Plan(
     learner=LaplaceCount(), adversary=CountSwap(), referee=Release(), epsilon=1, delta=0, games=5_000
 )
-HALTS = Plan(
-    learner=V1,
-    adversary=HaltCounter(learner=V1),
-    referee=Figure1(),
-    epsilon=1,
-    delta=1e-5,
-    confidence=0.999,
-    games=5_000,
-    seed=7,
-)
+PLAYERS = {"learner": V1, "adversary": HaltCounter(learner=V1), "referee": Figure1()}
+HALTS = Plan(**PLAYERS, epsilon=1, delta=1e-5, confidence=0.999, games=5_000, seed=7)
 HEADINGS = [
     "Evidence against the claim",
     "Certified ε",
@@ -131,14 +123,8 @@ def test_a_refuted_claim(halts: tuple[Path, Verdict], halts_page: Page) -> None:
     assert page.text["strong"] == ["Refuted"]
     (explanation, meaning) = prose(page, "p")[:2]
     bound = f"{verdict.epsilon_lower:.4g}"
-    assert explanation == (
-        "Refuted: with confidence 99.9 %, the claim is false, and no claim below "
-        f"ε = {bound} at δ = 1e-05 holds."
-    )
-    assert meaning == (
-        "The adversary tells the two worlds apart better than the claim allows. An audit refutes a true "
-        "claim with a probability of at most 0.1 %, whenever it is stopped."
-    )
+    assert explanation.endswith(f"the claim is false, and no claim below ε = {bound} at δ = 1e-05 holds.")
+    assert meaning.endswith("true claim with a probability of at most 0.1 %, whenever it is stopped.")
     assert page.facts["claim under test"] == "(1, 1e-05)-DP for a training example or a query (replace one)"
     assert page.facts["learner's own claim"].startswith("(0.1731, 7.92e-08)-DP for a training example or a ")
     assert page.facts["learner's own claim"].endswith(f", by {V1.theorem}")
@@ -150,11 +136,7 @@ def test_a_refuted_claim(halts: tuple[Path, Verdict], halts_page: Page) -> None:
 
 def test_one_pair_of_games_is_shown_as_it_was_played(halts_page: Page) -> None:
     transcript, command = halts_page.text["pre"]
-    assert transcript.endswith(
-        "world 0: score 0, the learner did not halt\n"
-        "world 1: score 1, the learner halted\n"
-        "The worlds differ in a query."
-    )
+    assert transcript.endswith("world 1: score 1, the learner halted\nThe worlds differ in a query.")
     assert max(map(len, transcript.splitlines())) <= 110
     assert command == "arena audit everlasting-v1 --against halt-counter"
 
@@ -194,14 +176,8 @@ def test_games_without_any_evidence(ledger: Path) -> None:
 def test_an_interrupted_run(ledger: Path) -> None:
     run(COUNT, ledger=ledger, watch=interrupt_at(2_000))
     page = page_of(ledger)
-    assert (
-        "The run is not finished (2,250 of 5,000 in each world); the games played so far count."
-        in (prose(page, "p")[1])
-    )
-    assert prose(page, "figcaption")[2] == (
-        "There is no trade-off curve: "
-        "it holds only after 5,000 pairs, as fixed beforehand; 2,250 were played."
-    )
+    assert "The run is not finished (2,250 of 5,000 in each world)" in prose(page, "p")[1]
+    assert prose(page, "figcaption")[2].startswith("There is no trade-off curve: it holds only after 5,000 p")
     assert page.facts["held-out Clopper-Pearson"].startswith("not available: ")
     assert len(page.text["svg"]) == 2
 
@@ -319,4 +295,4 @@ def test_a_missing_package_is_named_before_any_game(monkeypatch, tmp_path: Path)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(InvalidArgument) as refused:
         check_html(tmp_path / "report.html")
-    assert str(refused.value) == ("the HTML report needs matplotlib. Run pip install 'dp-arena[report]'.")
+    assert str(refused.value) == "the HTML report needs matplotlib. Run pip install 'dp-arena[report]'."

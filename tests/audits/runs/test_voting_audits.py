@@ -40,18 +40,9 @@ class Mute(Adversary):
 
 
 def audit(learner: Learner, adversary: Adversary, distinguisher: str, games: int = 20_000) -> Verdict:
-    claim = learner.claim
-    return run(
-        Plan(
-            learner=learner,
-            adversary=adversary,
-            referee=Voting(),
-            epsilon=claim.epsilon,
-            delta=claim.delta,
-            games=games,
-            distinguisher=distinguisher,
-        )
-    )
+    players = {"learner": learner, "adversary": adversary, "referee": Voting()}
+    claim = {"epsilon": learner.claim.epsilon, "delta": learner.claim.delta}
+    return run(Plan(**players, **claim, games=games, distinguisher=distinguisher))
 
 
 # --- features ---------------------------------------------------------------------------------------

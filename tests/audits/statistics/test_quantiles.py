@@ -13,7 +13,8 @@ from scipy import stats
 from support.online_players import Drawn, TinySoa
 from support.statistical import check_counts, check_errors, expect_rejection, statistical
 
-from audits.races import Race, plan_online_race
+from audits.races.online_race import plan_online_race
+from audits.races.race import Race
 from audits.races.race_result import make_result
 from audits.reports.json_form import to_data
 from audits.statistics.quantiles import limit_ranks, lower_limit_of_mean, quantile

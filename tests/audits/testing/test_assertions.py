@@ -56,6 +56,7 @@ from learners.releases.choices import RandomisedResponse
 from learners.releases.counts import LaplaceCount
 
 ONE = Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+OF_A_QUERY = attrs.evolve(ONE, protects=(PrivacyUnit.QUERY,))
 QUICK = settings(max_examples=20, derandomize=True, database=None)
 
 
@@ -117,6 +118,12 @@ def test_searches_refute_no_tight_claim(learner: Learner) -> None:
     assert outcome.epsilon_lower == 0
     assert outcome.ceiling > learner.claim.epsilon
     assert outcome.games > 0
+
+
+@statistical(rate=1e-6)
+def test_a_weaker_claim_of_the_same_neighbours_may_be_tested() -> None:
+    claim = attrs.evolve(LaplaceCount().claim, epsilon=2, delta=0.1)
+    assert assert_private(LaplaceCount(), claim=claim, against="count-swap", budget="quick").claim == claim
 
 
 # --- what is refuted --------------------------------------------------------------------------------------
@@ -210,9 +217,7 @@ def test_a_broken_learner_is_known_to_be_broken() -> None:
     refutation = assert_refuted(HalfTheNoise(), against="count-swap", budget="long")
     assert refutation.verdict.games < 50_000
     assert assert_refuted(StaticErm(), claim=(1, 0), budget="quick").search is not None
-    with pytest.raises(
-        NotRefuted, match=r"laplace-count: the claim \(1, 0\)-DP .* is not refuted at"
-    ) as stands:
+    with pytest.raises(NotRefuted, match=r"laplace-count: the claim \(1, 0\)-DP .* is not") as stands:
         assert_refuted(LaplaceCount(), against="count-swap", budget="quick")
     assert not stands.value.outcome.refuted
 
@@ -248,9 +253,7 @@ def test_no_confidence_promises_less_than_its_error(error: float) -> None:
 @pytest.mark.parametrize("error", [0.0, 1.0, -1e-6, 1e-13, float("nan")])
 @pytest.mark.parametrize("against", [None, "count-swap"])
 def test_an_error_is_a_probability(error: float, against: str | None) -> None:
-    with pytest.raises(
-        InvalidArgument, match="error of an audit must be a probability of at least 1e-12 and below 1"
-    ):
+    with pytest.raises(InvalidArgument, match="error of an audit must be a probability of at least 1e-12"):
         assert_private(LaplaceCount(), against=against, error=error)
 
 
@@ -270,11 +273,10 @@ def test_games_that_are_needed_are_enough_and_hardly_more(epsilon: float) -> Non
 def test_a_test_that_cannot_fail_is_refused(against: str | None) -> None:
     with pytest.raises(Underpowered) as few:
         assert_private(StaticErm(), claim=(1, 0), against=against, games=20)
-    assert str(few.value) == (
-        "20 games in each world cannot refute (1, 0)-DP for a training example (replace one) at error "
-        f"{1e-6 if against else 5e-7:g}, not even for a learner without privacy. At this error "
-        f"games={few.value.needed} are enough; or set allow_underpowered=True."
+    assert f" at error {1e-6 if against else 5e-7:g}, not even for a learner without privacy" in str(
+        few.value
     )
+    assert f" At this error games={few.value.needed} are enough; or set allow_" in str(few.value)
     settings = {"games": 20, "allow_underpowered": True, "budget": Budget(games=20, examples=5)}
     outcome = assert_private(StaticErm(), claim=(1, 0), against=against, **settings)
     assert outcome.ceiling < 1
@@ -292,23 +294,11 @@ def test_claims_beyond_any_number_of_games() -> None:
 @pytest.mark.parametrize(
     ("learner", "settings", "message"),
     [
-        (
-            StaticErm(),
-            {},
-            "static-erm claims nothing with these settings, so there is nothing to test. Say what",
-        ),
+        (StaticErm(), {}, "static-erm claims nothing with these settings, so there is nothing to test."),
         (StaticErm(), {"claim": (0, 0), "against": "reconstruct"}, "must be more than 0 nats and finite"),
         (StaticErm(), {"claim": (0, 0)}, "finite ε above 0"),
-        (
-            StaticErm(),
-            {"claim": attrs.evolve(ONE, protects=(PrivacyUnit.QUERY,))},
-            "the neighbours of the lear",
-        ),
-        (
-            LaplaceCount(),
-            {"budget": "huge"},
-            "no budget of that name, got 'huge'. There are: quick, usual, lon",
-        ),
+        (StaticErm(), {"claim": OF_A_QUERY}, "the neighbours of the learner's own claim"),
+        (LaplaceCount(), {"budget": "huge"}, "no budget of that name, got 'huge'. There are: quick,"),
         (LaplaceCount(), {"against": []}, "plays against at least one adversary"),
         (LaplaceCount(), {"against": [CountSwap]}, "given as an instance or a name"),
         (LaplaceCount(), {"against": "count-swp"}, "Did you mean count-swap"),
@@ -316,11 +306,7 @@ def test_claims_beyond_any_number_of_games() -> None:
         (LaplaceCount(), {"against": "count-swap", "protocol": Figure1()}, "does not play Figure1"),
         (LaplaceCount(), {"against": "halt-counter"}, "play no protocol in common"),
         (LaplaceCount(), {"distinguisher": "score"}, "a search chooses its own distinguisher and referee"),
-        (
-            NoisyMajority(),
-            {"protocol": SpecialRound(5)},
-            "a search chooses its own distinguisher and referee",
-        ),
+        (NoisyMajority(), {"protocol": SpecialRound(5)}, "a search chooses its own distinguisher and"),
     ],
 )
 def test_tests_that_make_no_sense_are_refused(learner: Any, settings: dict, message: str) -> None:

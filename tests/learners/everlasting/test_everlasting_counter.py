@@ -25,7 +25,8 @@ from arena import (
     play,
 )
 from arena.concepts import Boxes, Intervals, RealIntervals, RealPoints, Stumps, Thresholds
-from audits.races import plan_predictor_race, run_race
+from audits.races.predictor_race import plan_predictor_race
+from audits.races.race_result import run_race
 from learners.everlasting.everlasting_counter import EverlastingCounter
 from learners.everlasting.everlasting_gaussian import EverlastingGaussian
 from learners.mechanisms.accounting import compose_advanced

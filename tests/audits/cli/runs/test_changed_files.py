@@ -186,9 +186,7 @@ def test_packages_of_shipped_players() -> None:
 def test_workers_of_a_cluster_have_the_same_packages() -> None:
     installed = {"scikit-learn": metadata.version("scikit-learn")}
     assert play_with_packages(installed, lambda index: index + 1, 3) == 4  # type: ignore[arg-type]
-    with pytest.raises(
-        WorkersFailed, match=rf"other versions: scikit-learn 0.1 \({installed['scikit-learn']}\)"
-    ):
+    with pytest.raises(WorkersFailed, match=r"other versions: scikit-learn 0.1"):
         play_with_packages({"scikit-learn": "0.1"}, lambda index: index, 3)  # type: ignore[arg-type]
     with pytest.raises(WorkersFailed, match=r"nowhere 1.0 \(not installed\)"):
         play_with_packages({"nowhere": "1.0"}, lambda index: index, 3)  # type: ignore[arg-type]

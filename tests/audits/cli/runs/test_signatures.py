@@ -169,9 +169,8 @@ def test_what_is_no_key(folder: Path) -> None:
 def test_a_key_is_for_its_owner_alone(folder: Path) -> None:
     for mode in (0o622, 0o644):
         os.chmod("key", mode)
-        assert arena.refusal("runs", "verify", "1.ledger", "--key", "key") == (
-            "other users can read or write the key key, and so sign with it or replace it. Run chmod 600 key."
-        )
+        said = arena.refusal("runs", "verify", "1.ledger", "--key", "key")
+        assert said == "other users can read or write the key key, and so use it. Run chmod 600 key."
 
 
 def test_a_key_needs_a_ledger_and_is_not_shown(folder: Path) -> None:
