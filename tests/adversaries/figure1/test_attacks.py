@@ -5,7 +5,6 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from support.simple_players import Echo
 from support.statistical import check_mean, expect_rejection, statistical
 
 from adversaries.common.training_samples import build_tied_sample, swap_nearest_label
@@ -269,12 +268,6 @@ def test_query_swap_has_patience() -> None:
 
 
 # --- samples --------------------------------------------------------------------------------------
-
-
-def test_samples_have_the_size_that_the_learner_needs() -> None:
-    assert build_tied_sample(V1).size >= V1.sample_size
-    assert build_tied_sample(None).size == 1_000
-    assert build_tied_sample(Echo()).size == 1_000
 
 
 def test_a_finite_domain_is_used() -> None:

@@ -145,10 +145,6 @@ def test_long_games_are_queried_in_chunks() -> None:
     assert max(parts) * 2 * 2 <= 2**20
 
 
-def test_no_games_are_played_at_once() -> None:
-    assert play(StaticErm(), Honest(), Figure1(), games=0, seed=1).rounds == 0
-
-
 def test_what_cannot_be_drawn_is_refused() -> None:
     with pytest.raises(Unsupported, match=r"8 training sets of 20,000,000 points .* Play fewer games"):
         play(StaticErm(), Honest(sample_size=20_000_000), Figure1(), games=8, seed=1)

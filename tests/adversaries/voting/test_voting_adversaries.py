@@ -34,7 +34,6 @@ from adversaries.voting.vote_inference import (
 )
 from adversaries.voting.vote_swaps import (
     build_ladder_sample,
-    build_two_label_sample,
     choose_best_swap,
     find_narrowest_swap,
     plant_example,
@@ -177,7 +176,7 @@ def test_certified_bounds_are_close_to_the_ceiling_and_not_above_the_loss(
     assert not verdict.refuted
 
 
-@statistical(rate=2e-7)
+@statistical(rate=1.2e-6)
 def test_answers_at_a_tie_follow_the_law() -> None:
     """Of one small-margin query: answers 1 in world 0 and 1 with the chances Φ(∓1/2σ)."""
     learner = PateGaussian(teachers=11, queries=1)
@@ -186,28 +185,12 @@ def test_answers_at_a_tie_follow_the_law() -> None:
     chance = float(ndtr(0.5 / learner.effective_sigma))
     for count, p in zip(ones, (1 - chance, chance), strict=True):
         check_counts([count, 300_000 - count], [p, 1 - p], rate=1e-7, effect=0.01, power=0.999_999)
-
-
-@statistical(rate=1e-6)
-def test_a_vote_more_would_be_noticed() -> None:
-    learner = PateGaussian(teachers=11, queries=1)
-    played = play(learner, SmallMargin(learner=learner), Voting(), games=600_000, seed=5)
-    count = int((by_world(played)[0] > 0).sum())
     lie = float(ndtr(-1.5 / learner.effective_sigma))
     with expect_rejection():
-        check_counts([count, 300_000 - count], [lie, 1 - lie], rate=1e-7, effect=0.01, power=0.999_999)
+        check_counts([ones[0], 300_000 - ones[0]], [lie, 1 - lie], rate=1e-7, effect=0.01, power=0.999_999)
 
 
 # --- what each looks for --------------------------------------------------------------------------
-
-
-def test_votes_are_those_of_a_seat() -> None:
-    learner = gaussian(teachers=4)
-    samples = build_two_label_sample(np.array(0.5), 4, 1), build_two_label_sample(np.array(0.5), 4, 3)
-    assert simulate_votes(learner, samples, np.array([0.0, 0.5, 1.0])).tolist() == [
-        [0, 0.25, 0.25],
-        [0, 0.75, 0.75],
-    ]
 
 
 @pytest.mark.parametrize("teachers", [1, 2, 10, 11, 100, 101])

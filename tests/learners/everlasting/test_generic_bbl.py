@@ -145,14 +145,6 @@ def test_a_small_sample_gets_the_noise_that_its_claim_allows() -> None:
     assert EverlastingV2(noise=0.001).adapt_to(32_561).noise == 0.001
 
 
-def test_rounds_in_which_noise_outweighs_votes_are_told() -> None:
-    told = EverlastingV2().shortcomings
-    assert len(told) == 1
-    assert "in round 2: the noise on the mean vote of 2 teachers has scale 663" in told[0]
-    assert not EverlastingV2(rounds=1).shortcomings
-    assert not EverlastingV1().shortcomings
-
-
 def test_samples_too_small_are_refused_with_the_size_that_would_do() -> None:
     with pytest.raises(InvalidArgument, match=r"needs at least 4,\d\d\d examples at α_1 = 0.2"):
         EverlastingV1().adapt_to(1_000)

@@ -228,11 +228,6 @@ def test_refused_values(function: Any, vectorised: bool, message: str) -> None:
         play_releases(Function(function=function, vectorised=vectorised), SAMPLE)
 
 
-def test_a_function_that_raises_is_reported() -> None:
-    with pytest.raises(PlayerError, match="learner function raised ZeroDivisionError"):
-        play_releases(Function(function=lambda data, rng: 1 / 0), SAMPLE)
-
-
 # --- audits -----------------------------------------------------------------------------------------------
 
 
@@ -278,16 +273,6 @@ def test_own_random_numbers_are_audited_and_reported(tmp_path: Path) -> None:
     assert 0.5 < verdict.epsilon_lower <= 1
     assert run(audit, ledger=tmp_path / "a.ledger").epsilon_lower == verdict.epsilon_lower
     assert "3, but the learner draws its own random numbers" in verdict.summary()
-
-
-def test_learners_are_equal_if_their_functions_are() -> None:
-    def one(data: Any, rng: object) -> int:
-        return 1
-
-    assert Function(function=one) == Function(function=one)
-    assert hash(Function(function=one)) == hash(Function(function=one))
-    assert Function(function=one) != Function(function=laplace)
-    assert "function=laplace" in repr(attrs.evolve(Function(function=one), function=laplace))
 
 
 # --- common random numbers ----------------------------------------------------------------------------------

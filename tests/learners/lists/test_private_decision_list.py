@@ -239,31 +239,6 @@ def test_a_sample_with_one_label_is_learned(learner: Learner, label: int) -> Non
         assert learner.concepts.text(found.concepts[0]) == f"always {label}"
 
 
-def test_duplicate_and_constant_features_are_harmless() -> None:
-    rng = np.random.default_rng(5)
-    one = rng.integers(0, 2, (200, 1))
-    points = np.hstack([one, one, np.ones_like(one), np.zeros_like(one)])
-    sample = Sample(points, one[:, 0])
-    for learner in (private(4, rate=50.0), Rivest(concepts=DecisionLists(Variables(4)))):
-        found = play_releases(learner, sample, games=30)
-        assert (learner.concepts.labels(found.concepts, points) == one[:, 0]).all()
-
-
-def test_one_variable_is_enough() -> None:
-    sample = Sample([[0], [1]], [1, 0], [50, 50])
-    for learner in (private(1, rate=5.0), Rivest(concepts=DecisionLists(Variables(1)))):
-        found = play_releases(learner, sample, games=30)
-        assert (learner.concepts.labels(found.concepts, [[0], [1]]) == [True, False]).all()
-
-
-def test_a_list_does_not_end_when_no_example_remains() -> None:
-    """All lists must be possible for every sample."""
-    sample = Sample([[1, 1]], [1], [50])
-    law = private(2, rate=3.0).law(sample)
-    assert (law.probabilities > 0).all()
-    assert len(law.probabilities) == 26
-
-
 @given(st.data())
 @settings(max_examples=60)
 def test_rivest_is_consistent_if_some_list_is(data: st.DataObject) -> None:

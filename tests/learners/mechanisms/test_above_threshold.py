@@ -21,7 +21,6 @@ from support.laws.mechanism_laws import (
 )
 from support.statistical import statistical
 
-from arena.errors import InvalidArgument
 from arena.randomness import generator
 from learners.mechanisms.noise import laplace
 from learners.mechanisms.sparse_vector import AboveThreshold, RestartBudget
@@ -97,21 +96,6 @@ def test_the_law_is_private(halts: int) -> None:
 # --- tables -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("games", [0, 1, 3])
-def test_any_number_of_games(games: int, rng: np.random.Generator) -> None:
-    mechanism = AboveThreshold(games, rng, **ABOVE, halts=2)
-    for values in (3, np.full(games, 3)):
-        for array in (mechanism.respond(values), mechanism.halted):
-            assert array.shape == (games,)
-            assert array.dtype == bool
-
-
-def test_a_number_means_the_same_value_in_every_game() -> None:
-    tables = [AboveThreshold(500, generator(np.random.SeedSequence(1)), **ABOVE) for _ in range(2)]
-    for query in (3.0, 1.0, 4.0):
-        assert np.array_equal(tables[0].respond(query), tables[1].respond(np.full(500, query)))
-
-
 def test_clear_values_are_told_and_halted_games_say_nothing(rng: np.random.Generator) -> None:
     mechanism = AboveThreshold(2, rng, threshold=0.0, epsilon=1.0)
     for _ in range(3):
@@ -122,37 +106,9 @@ def test_clear_values_are_told_and_halted_games_say_nothing(rng: np.random.Gener
     assert mechanism.halted.tolist() == [True, False]
 
 
-def test_answers_are_views_that_cannot_be_written_to(rng: np.random.Generator) -> None:
-    mechanism = AboveThreshold(4, rng, **ABOVE)
-    for array in (mechanism.respond(3), mechanism.halted):
-        with pytest.raises(ValueError, match="read-only"):
-            array[0] = True
-
-
 def test_a_budget_tells_who_starts_again_and_who_has_halted() -> None:
     budget = RestartBudget(3, 2)
     assert budget.spend(np.array([True, False, True])).tolist() == [0, 2]
     assert not budget.halted.any()
     assert budget.spend(np.array([True, True, False])).tolist() == [1]
     assert budget.halted.tolist() == [True, False, False]
-
-
-# --- refusals -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"threshold": math.inf}, "threshold must be finite, got inf"),
-        ({"threshold": math.nan}, "threshold must be finite, got nan"),
-        ({"epsilon": -1}, "epsilon must be positive and finite, got -1"),
-        ({"sensitivity": 0}, "sensitivity must be positive and finite, got 0"),
-        ({"halts": 0}, "halts must be at least 1, got 0"),
-        ({"halts": 2.0}, "halts must be an integer, got 2.0"),
-        ({"games": -1}, "games must be at least 0, got -1"),
-    ],
-)
-def test_bad_parameters_are_refused(change: dict[str, Any], message: str, rng: np.random.Generator) -> None:
-    parameters = {"games": 2, **ABOVE, **change}
-    with pytest.raises(InvalidArgument, match=message):
-        AboveThreshold(rng=rng, **parameters)

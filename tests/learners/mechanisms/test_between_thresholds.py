@@ -21,7 +21,6 @@ from support.laws.mechanism_laws import (
 )
 from support.statistical import statistical
 
-from arena.errors import InvalidArgument
 from arena.randomness import generator
 from learners.mechanisms.accounting import compose_advanced
 from learners.mechanisms.noise import laplace
@@ -90,24 +89,6 @@ def test_one_game_is_the_naive_reference(
 # --- tables -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("games", [0, 1, 3])
-def test_any_number_of_games(games: int, rng: np.random.Generator) -> None:
-    mechanism = BetweenThresholds(games, rng, **BETWEEN, halts=2)
-    for values in (0.5, np.full(games, 0.5)):
-        answer = mechanism.respond(values)
-        for array in (answer, mechanism.between, mechanism.halted):
-            assert array.shape == (games,)
-            assert array.dtype == bool
-
-
-def test_a_number_means_the_same_value_in_every_game() -> None:
-    tables = [BetweenThresholds(500, generator(np.random.SeedSequence(1)), **BETWEEN) for _ in range(2)]
-    for query in (0.5, 0.2, 0.6):
-        one, many = tables[0].respond(query), tables[1].respond(np.full(500, query))
-        assert np.array_equal(one, many)
-        assert np.array_equal(tables[0].between, tables[1].between)
-
-
 def test_clear_values_are_labelled_and_ties_halt(rng: np.random.Generator) -> None:
     mechanism = BetweenThresholds(3, rng, lower=0.4, upper=0.6, epsilon=1, size=100_000)
     for _ in range(5):
@@ -165,39 +146,3 @@ def test_observation_2_is_advanced_composition_with_a_slack_of_c_delta() -> None
     c, epsilon, delta = 8, 0.03, 1e-7
     printed = math.sqrt(2 * c * math.log(1 / (c * delta))) * epsilon + c * epsilon * (math.exp(epsilon) - 1)
     assert compose_advanced(c, epsilon, delta, slack=c * delta) == pytest.approx((printed, 2 * c * delta))
-
-
-# --- refusals -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"lower": 0.6}, "lower must be less than upper, both finite"),
-        ({"upper": math.inf}, "lower must be less than upper, both finite"),
-        ({"lower": math.nan}, "lower must be less than upper, both finite"),
-        ({"epsilon": 0}, "epsilon must be positive and finite, got 0"),
-        ({"epsilon": math.inf}, "epsilon must be positive and finite, got inf"),
-        ({"size": 0}, "size must be positive and finite, got 0"),
-        ({"halts": 0}, "halts must be at least 1, got 0"),
-        ({"halts": 1.5}, "halts must be an integer, got 1.5"),
-        ({"halts": True}, "halts must be an integer, got True"),
-        ({"games": -1}, "games must be at least 0, got -1"),
-    ],
-)
-def test_bad_parameters_are_refused(change: dict[str, Any], message: str, rng: np.random.Generator) -> None:
-    parameters = {"games": 2, **BETWEEN, **change}
-    with pytest.raises(InvalidArgument, match=message):
-        BetweenThresholds(rng=rng, **parameters)
-
-
-def test_the_lemma_refuses_what_it_does_not_cover() -> None:
-    with pytest.raises(InvalidArgument, match=r"Lemma C\.3 needs an epsilon of at most 1"):
-        gap_of_delta(epsilon=1.5, delta=0.1, size=10)
-    with pytest.raises(InvalidArgument, match=r"Lemma C\.3 needs an epsilon of at most 1"):
-        delta_of_gap(epsilon=1.5, gap=0.1, size=10)
-    for delta in (0, 1, math.nan):
-        with pytest.raises(InvalidArgument, match="delta must be a probability between 0 and 1"):
-            gap_of_delta(epsilon=1, delta=delta, size=10)
-    with pytest.raises(InvalidArgument, match="gap must be positive and finite"):
-        delta_of_gap(epsilon=1, gap=0, size=10)

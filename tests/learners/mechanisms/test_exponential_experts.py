@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 from scipy import stats
 from support.laws.expert_laws import Law, Losses, adaptive, delta, fresh_law, hedge, worst_delta
 
-from arena.errors import InvalidArgument
-from learners.mechanisms import lazy_experts
 from learners.mechanisms.accounting import best_composition
 from learners.mechanisms.exponential_experts import cost, hoeffding_composition, largest_rate, regret
 
@@ -93,9 +91,3 @@ def test_the_expected_regret_is_within_the_bound(seed: int, rate: float) -> None
     rows = np.random.default_rng(seed).integers(0, 2, size=(12, 3)).tolist()
     lost = sum(np.dot(hedge(rows[:t], (0, 0, 0), rate), row) for t, row in enumerate(rows))
     assert lost - np.sum(rows, axis=0).min() <= regret(12, 3, rate) + 1e-9
-
-
-def test_a_single_round_affords_any_rate() -> None:
-    for largest in (largest_rate, lazy_experts.largest_rate):
-        with pytest.raises(InvalidArgument, match="rounds must be at least 2: a single round costs nothing"):
-            largest(1, epsilon=1, delta=0)

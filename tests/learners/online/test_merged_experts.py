@@ -70,21 +70,6 @@ def test_transitions_are_those_of_the_automaton(concepts: ConceptClass, mistakes
     assert found.numbers_per_end == len(known) + len(expected)
 
 
-def test_the_tables_agree_with_the_automaton() -> None:
-    concepts = Intervals(range(5))
-    automaton, found = soa(concepts), build_transitions(soa(concepts), 5, 9)
-    columns = np.arange(5)
-    labels = automaton.labels(found.states[:, None], columns)
-    assert found.points == 5
-    for y in (0, 1):
-        assert np.array_equal(found.wrong[5 * y : 5 * y + 5], (labels != y).T)
-    assert np.array_equal(np.argwhere(found.live), sorted(zip(found.source, found.point, strict=True)))
-    assert np.array_equal(found.after[found.source, found.point], found.target)
-    assert np.array_equal(np.split(found.target, found.starts[1:])[0], [found.reached[0]] * found.starts[1])
-    assert np.array_equal(found.target[found.starts], found.reached)
-    assert (np.diff(found.target) >= 0).all()
-
-
 def test_a_class_with_too_many_states_is_refused() -> None:
     with pytest.raises(Unsupported, match=r"has at least .* points, which exceeds 16,777,216 entries"):
         build_transitions(soa(Thresholds(range(1_024))), 1_024, 10)
@@ -141,13 +126,6 @@ def test_with_little_noise_they_are_the_points_that_occurred_often_enough(rng: n
         for i in range(e):
             since = [x for stretch in stretches[i:e] for x in stretch]
             assert found[:, i].tolist() == [[since.count(x) >= 2 for x in range(4)]] * 2
-
-
-def test_games_are_counted_separately(rng: np.random.Generator) -> None:
-    candidates = Candidates(3, 2, rng, ends=1, length=2, epsilon=1e9, threshold=1.5)
-    for place in ([0, 1, 0], [0, 1, 1]):
-        candidates.observe(np.array(place))
-    assert candidates.end_stretch()[:, 0].tolist() == [[True, False], [False, True], [False, False]]
 
 
 def test_without_counters_every_point_is_a_candidate(rng: np.random.Generator) -> None:

@@ -118,11 +118,6 @@ def test_the_distribution_weighs_each_sequence_of_answers() -> None:
     assert dict(zip(law.values.tolist(), law.probabilities.tolist(), strict=True)) == pytest.approx(found)
 
 
-def test_a_distribution_with_too_many_sequences_is_refused() -> None:
-    with pytest.raises(Unsupported, match="at most 4,096 sequences of answers, got '13 answers'"):
-        attrs.evolve(SMALL, queries=13).law(UNEVEN)
-
-
 # --- the claim and costs ------------------------------------------------------------------------------------
 
 

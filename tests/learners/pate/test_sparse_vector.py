@@ -16,7 +16,7 @@ from support.simple_players import run_audit
 from support.statistical import check_views, expect_rejection, statistical
 from support.voting import delta, exact_views, greatest_loss, naive_screening, one_point, views
 
-from arena import InvalidArgument, Sample, Training, Voting
+from arena import Sample, Training, Voting
 from arena.messages import UNSTABLE
 from arena.testing import check_learner
 from audits.exact_loss import exact as exactly
@@ -277,11 +277,3 @@ def test_a_batch_equals_plain_games_and_halts() -> None:
 def test_it_conforms_and_supports_common_random_numbers(spec: DistanceToInstability) -> None:
     assert spec.common_random_numbers
     check_learner(spec)
-
-
-def test_too_few_teachers_for_the_threshold_are_refused() -> None:
-    with pytest.raises(
-        InvalidArgument, match=r"for a threshold of 115\.1: .* got 101\. Set teachers to 233 or"
-    ):
-        DistanceToInstability(epsilon=0.1)
-    DistanceToInstability(epsilon=0.1, teachers=233)
