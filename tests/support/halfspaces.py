@@ -272,8 +272,3 @@ def compositions(total: int, parts: int) -> Iterator[Count]:
     for first in range(total + 1):
         for rest in compositions(total - first, parts - 1):
             yield (first, *rest)
-
-
-def loss(law: dict[View, float], other: dict[View, float], epsilon: float) -> float:
-    """δ(ε) between two distributions, in this direction."""
-    return sum(max(0.0, law[view] - math.exp(epsilon) * other[view]) for view in law)

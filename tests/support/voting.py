@@ -6,7 +6,7 @@ A *view* is a string with one letter for each answer: 0, 1 or ? for ⊥. It ends
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import exp, inf, log
+from math import inf, log
 from typing import Any
 
 import attrs
@@ -62,11 +62,6 @@ def views(learner: Learner, sample: Sample, queries: Sequence[float], *, games: 
     for column in columns[1:]:
         joined = np.char.add(joined, column)
     return joined
-
-
-def delta(one: Views, other: Views, epsilon: float) -> float:
-    """δ(ε) of `one` with respect to `other`."""
-    return sum(max(0.0, p - exp(epsilon) * other.get(view, 0.0)) for view, p in one.items())
 
 
 def greatest_loss(one: Views, other: Views) -> float:

@@ -9,7 +9,8 @@ import attrs
 import numpy as np
 import pytest
 from scipy import stats
-from support.halfspaces import Enumerated, Example, OneWinnow, View, compositions, loss
+from support.halfspaces import Enumerated, Example, OneWinnow, View, compositions
+from support.laws.learner_laws import view_delta
 from support.simple_players import Scripted
 from support.statistical import check_counts, expect_rejection, statistical
 
@@ -256,8 +257,8 @@ def test_random_streams_do_not_exceed_the_claim(rng: np.random.Generator) -> Non
         for delta in (0.0, 0.02):
             epsilon = attrs.evolve(learner, delta=delta).claim.epsilon
             for one, two in (laws, laws[::-1]):
-                assert loss(one, two, epsilon) <= delta + 1e-9
-                worst = max(worst, loss(one, two, 0.0))
+                assert view_delta(one, two, epsilon) <= delta + 1e-9
+                worst = max(worst, view_delta(one, two, 0.0))
     assert worst > 0.1
 
 

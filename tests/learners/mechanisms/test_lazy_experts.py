@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from support.laws.expert_laws import Law, Losses, adaptive, delta, hedge, lazy_law, oblivious, worst_delta
+from support.laws.expert_laws import Law, Losses, adaptive, hedge, lazy_law, oblivious, worst_delta
+from support.laws.learner_laws import view_delta
 
 from learners.mechanisms import exponential_experts, lazy_experts
 from learners.mechanisms.lazy_experts import LazyParameters, cost, largest_rate, regret
@@ -65,7 +66,7 @@ def test_adaptive_losses_cost_no_more(seed: int, replaced: int, spec: LazyParame
     for slack in (0.0, 0.01):
         claim = cost(4, spec, slack=slack)
         for law, other in itertools.permutations(laws, 2):
-            assert delta(law, other, claim.epsilon) <= claim.delta + 1e-12
+            assert view_delta(law, other, claim.epsilon) <= claim.delta + 1e-12
 
 
 def test_a_draw_that_nothing_hides_gives_losses_away() -> None:
@@ -73,7 +74,7 @@ def test_a_draw_that_nothing_hides_gives_losses_away() -> None:
     laws = [
         lazy_law(oblivious([row, (0, 0)]), 2, (0, 0), 0.1, 0.0, most=2) for row in ((0.0, 0.0), (1.0, 0.0))
     ]
-    assert delta(laws[1], laws[0], 100.0) > 0
+    assert view_delta(laws[1], laws[0], 100.0) > 0
 
 
 def test_without_draws_nothing_is_paid() -> None:

@@ -9,8 +9,9 @@ import attrs
 import numpy as np
 import pytest
 from scipy import stats
+from support.laws.learner_laws import view_delta
 from support.laws.mechanism_laws import RATE, SURE
-from support.laws.transition_laws import delta, fresh_law, lazy_law, sets_of_one_end
+from support.laws.transition_laws import fresh_law, lazy_law, sets_of_one_end
 from support.online_adversaries import measure_regret
 from support.simple_players import Scripted, script
 from support.statistical import check_counts, expect_rejection, statistical
@@ -178,8 +179,8 @@ def test_neighbours_are_as_close_as_is_claimed(draws: str, share: float, thresho
             others = [(*PLAYED[:s], by, *PLAYED[s + 1 :]) for by in itertools.product((0, 1), (0, 1))]
             laws = [law_of(learner, played, shown=True) for played in others]
             for law, other in itertools.permutations(laws, 2):
-                assert delta(law, other, claim.epsilon) <= claim.delta + 1e-12
-                worst = max(worst, delta(law, other, claim.epsilon / 4))
+                assert view_delta(law, other, claim.epsilon) <= claim.delta + 1e-12
+                worst = max(worst, view_delta(law, other, claim.epsilon / 4))
     assert worst > 0
 
 

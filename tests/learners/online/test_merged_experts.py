@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from support.laws.learner_laws import view_delta
 from support.laws.mechanism_laws import RATE, SURE
-from support.laws.transition_laws import all_experts, delta, pair_weights, sets_of_one_end, sets_of_two_ends
+from support.laws.transition_laws import all_experts, pair_weights, sets_of_one_end, sets_of_two_ends
 from support.statistical import check_counts, expect_rejection, statistical
 
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectangles, Thresholds
@@ -205,7 +206,7 @@ def test_one_end_spends_all_its_epsilon_on_two_points() -> None:
     """One point's count rises towards the threshold and the other's falls, at half of the cost each."""
     laws = [sets_of_one_end(counts, counter_noise_scale(1, 0.8), 6.0) for counts in ([3, 10], [2, 11])]
     assert math.log(laws[0][0,] / laws[1][0,]) == pytest.approx(0.8)
-    assert delta(laws[0], laws[1], 0.8 + 1e-12) == 0
+    assert view_delta(laws[0], laws[1], 0.8 + 1e-12) == 0
 
 
 # --- utility ------------------------------------------------------------------------------------------------

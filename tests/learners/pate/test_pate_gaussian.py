@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutants.refuting_adversaries import AskTeachers, total
 from scipy import stats
+from support.laws.learner_laws import view_delta
 from support.statistical import check_views, expect_rejection, statistical
-from support.voting import delta, exact_views, one_point, views
+from support.voting import exact_views, one_point, views
 
 from arena import Sample, Training, Voting
 from arena.testing import check_learner
@@ -88,7 +89,7 @@ def test_the_claim_holds_for_the_exact_distribution(
 ) -> None:
     spec = PateGaussian(teachers=9, queries=6, sigma=sigma, epsilon=max(epsilon, 1e-3))
     one, other = (exact_views(spec, [votes + abs(up - world) for votes, up in asked]) for world in (0, 1))
-    assert delta(one, other, spec.claim.epsilon) <= spec.claim.delta
+    assert view_delta(one, other, spec.claim.epsilon) <= spec.claim.delta
 
 
 @pytest.mark.parametrize(("queries", "share"), [(1, 0.71), (3, 0.46), (6, 0.36)])
@@ -102,7 +103,9 @@ def test_an_exact_audit_attains_a_share_of_the_claim(queries: int, share: float)
         assert not found.refuted
         lost.append(found.delta.middle)
         votes = [ones] * queries, [ones + 1] * queries
-        by_law = [delta(exact_views(spec, p), exact_views(spec, q), 0.5) for p, q in (votes, votes[::-1])]
+        by_law = [
+            view_delta(exact_views(spec, p), exact_views(spec, q), 0.5) for p, q in (votes, votes[::-1])
+        ]
         assert lost[-1] == pytest.approx(max(by_law), abs=1e-12)
     assert share <= max(lost) / spec.claim.delta <= share + 0.01
 

@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutants.aggregators import KeepsThreshold
 from scipy import integrate, stats
+from support.laws.learner_laws import view_delta
 from support.laws.mechanism_laws import sparse_vector_law
 from support.statistical import check_views, expect_rejection, statistical
-from support.voting import Views, delta, exact_views, greatest_loss, naive_screening, one_point, views
+from support.voting import Views, exact_views, greatest_loss, naive_screening, one_point, views
 
 from arena import InvalidArgument, PrivacyUnit, Sample, Training
 from arena.messages import UNSTABLE
@@ -137,7 +138,7 @@ def test_delta_of_the_labels_is_attained(spec: PateSvt, epsilon: float) -> None:
     short = (spec.teachers + 1) // 2 - 1
     one, other = (exact_views(spec, [ones] * spec.queries) for ones in (short, short + 1))
     leak = probability_above(spec.effective_threshold, spec.effective_scale)
-    assert delta(one, other, epsilon) == pytest.approx(-expm1(spec.unstable * log1p(-leak)), rel=1e-12)
+    assert view_delta(one, other, epsilon) == pytest.approx(-expm1(spec.unstable * log1p(-leak)), rel=1e-12)
 
 
 VOTES = st.integers(0, 8)
@@ -158,7 +159,7 @@ def test_the_claim_holds_for_the_exact_distribution(
     other = exact_views(spec, [votes + 1 - up for votes, up in asked])
     claim = spec.claim
     for p, q in ((one, other), (other, one)):
-        assert delta(p, q, claim.epsilon) <= claim.delta + 1e-12
+        assert view_delta(p, q, claim.epsilon) <= claim.delta + 1e-12
 
 
 @pytest.mark.parametrize(("free", "share"), [(0, 0.21), (1, 0.48), (5, 0.993)])
@@ -294,6 +295,8 @@ def test_a_kept_threshold_costs_less_than_fresh_ones(asked: list[tuple[int, int]
 def test_a_kept_threshold_leaks_less() -> None:
     kept = KeepsThreshold(queries=3, unstable=3)
     fresh = PateSvt(teachers=9, queries=3, unstable=3, scale=1.0, threshold=4.0)
-    leaks = [delta(exact_views(spec, [4] * 3), exact_views(spec, [5] * 3), 3.0) for spec in (kept, fresh)]
+    leaks = [
+        view_delta(exact_views(spec, [4] * 3), exact_views(spec, [5] * 3), 3.0) for spec in (kept, fresh)
+    ]
     assert 0.5 * leaks[1] < leaks[0] < leaks[1]
     assert fresh.claim.delta == pytest.approx(leaks[1])

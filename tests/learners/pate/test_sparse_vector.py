@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutants.refuting_adversaries import AskTeachers, labels_one_less_zero
 from scipy import stats
+from support.laws.learner_laws import view_delta
 from support.simple_players import run_audit
 from support.statistical import check_views, expect_rejection, statistical
-from support.voting import delta, exact_views, greatest_loss, naive_screening, one_point, views
+from support.voting import exact_views, greatest_loss, naive_screening, one_point, views
 
 from arena import Sample, Training, Voting
 from arena.messages import UNSTABLE
@@ -76,9 +77,9 @@ def test_the_claim_holds_for_the_exact_distribution(
     spec = attrs.evolve(SMALL, unstable=unstable, delta=at)
     one, other = ([votes + abs(up - world) for votes, up in asked] for world in (0, 1))
     pair = exact_views(spec, one), exact_views(spec, other)
-    assert delta(*pair, spec.claim.epsilon) <= at + 1e-12
+    assert view_delta(*pair, spec.claim.epsilon) <= at + 1e-12
     if spec.claim.curve is not None:
-        assert delta(*pair, 1.0) <= spec.claim.curve.deltas(np.array([1.0]))[0] + 1e-12
+        assert view_delta(*pair, 1.0) <= spec.claim.curve.deltas(np.array([1.0]))[0] + 1e-12
     assert greatest_loss(*pair) <= 2 * unstable / spec.effective_scale + 1e-9
 
 
@@ -186,8 +187,8 @@ def test_the_claim_of_one_answer_is_exact(spec: DistanceToInstability) -> None:
     pairs = [*pairwise(laws), *pairwise(laws[::-1])]
     claim = single.claim
     assert claim.epsilon == spec.epsilon
-    assert max(delta(*pair, claim.epsilon) for pair in pairs) == pytest.approx(claim.delta, rel=1e-12)
-    assert max(delta(*pair, 0.5 * claim.epsilon) for pair in pairs) > claim.delta
+    assert max(view_delta(*pair, claim.epsilon) for pair in pairs) == pytest.approx(claim.delta, rel=1e-12)
+    assert max(view_delta(*pair, 0.5 * claim.epsilon) for pair in pairs) > claim.delta
 
 
 VOTES = st.integers(0, 8)
@@ -203,7 +204,7 @@ def test_the_claim_holds_for_the_exact_distribution_of_distance_to_instability(
 ) -> None:
     spec = attrs.evolve(NEAR, slack=slack)
     one, other = (exact_views(spec, [votes + abs(up - world) for votes, up in asked]) for world in (0, 1))
-    assert delta(one, other, spec.claim.epsilon) <= spec.claim.delta + 1e-12
+    assert view_delta(one, other, spec.claim.epsilon) <= spec.claim.delta + 1e-12
 
 
 def test_answers_compose() -> None:
@@ -215,7 +216,7 @@ def test_answers_compose() -> None:
     assert (many.claim.epsilon, many.claim.delta) == pytest.approx(expected)
     assert expected.epsilon < 0.4 * 500 * 0.2
     # The labels of three ties, where nothing else differs, cost what is claimed of them.
-    assert delta(
+    assert view_delta(
         exact_views(NEAR, [4] * 3),
         exact_views(NEAR, [5] * 3),
         2.4,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from scipy import stats
-from support.laws.learner_laws import Views, delta_of_views, view_law, views, views_of
+from support.laws.learner_laws import Views, view_delta, view_law, views, views_of
 from support.laws.mechanism_laws import above_law, between_law
 from support.simple_players import script
 from support.statistical import check_views, expect_rejection, statistical
@@ -179,11 +179,11 @@ def test_the_claim_holds_of_the_law(learner: Learner, points: list[float]) -> No
     claim = learner.claim
     assert not claim.empty
     for one, other in (pair, pair[::-1]):
-        assert delta_of_views(one, other, claim.epsilon) <= claim.delta + 1e-12
-        assert delta_of_views(one, other, 0.0) > 1e-6
+        assert view_delta(one, other, claim.epsilon) <= claim.delta + 1e-12
+        assert view_delta(one, other, 0.0) > 1e-6
         if claim.curve is not None:
             for epsilon in (0.0, 0.5, 1.0):
-                assert delta_of_views(one, other, epsilon) <= claim.curve.deltas(np.array([epsilon]))[0]
+                assert view_delta(one, other, epsilon) <= claim.curve.deltas(np.array([epsilon]))[0]
 
 
 def test_noisy_votes_claims_what_composition_says() -> None:
@@ -302,8 +302,8 @@ def test_the_claim_holds_of_the_law_of_steady_thresholds_predictor(halts: int, o
     claim = learner.claim
     assert claim.epsilon == steady_thresholds_cost(halts, 0.3, gap=0.4 * 40 * 0.3, slack=0.01).epsilon
     for one, other in (pair, pair[::-1]):
-        assert delta_of_views(one, other, claim.epsilon) <= claim.delta
-        assert delta_of_views(one, other, 0.0) > 0.01
+        assert view_delta(one, other, claim.epsilon) <= claim.delta
+        assert view_delta(one, other, 0.0) > 0.01
 
 
 VECTORS = Sample([(0, 0), (0, 1), (1, 1)], [0, 1, 1], [300, 400, 300])
