@@ -52,9 +52,6 @@ class BrokenSvt(Broken, PateSvt):
     scale: float | None = 1.0
     threshold: float | None = 4.0
 
-    def start(self, games: int, rng: np.random.Generator) -> ScreeningState:
-        return self.State(self, games, rng)
-
 
 @attrs.frozen
 class NeverStops(BrokenSvt):
@@ -134,20 +131,16 @@ class TellsTheTie(BrokenSvt):
 # --- distance-to-instability --------------------------------------------------------------------------------
 
 
-class BareDistanceState(DistanceToInstabilityState):
-    def _answer(self, ones: np.ndarray) -> np.ndarray:
-        return np.where(self._limits[ones] < 0, self._majority[ones], np.int8(UNSTABLE))
-
-
 @attrs.frozen
 class BareDistance(Broken, DistanceToInstability):
     """The slip: the distance is compared with Γ without noise. No ε holds."""
 
+    class State(DistanceToInstabilityState):
+        def _answer(self, ones: np.ndarray) -> np.ndarray:
+            return np.where(self._limits[ones] < 0, self._majority[ones], np.int8(UNSTABLE))
+
     teachers: int = 9
     threshold: float | None = 3.5
-
-    def start(self, games: int, rng: np.random.Generator) -> BareDistanceState:
-        return BareDistanceState(self, games, rng)
 
 
 # --- pate-gaussian ------------------------------------------------------------------------------------------
@@ -185,25 +178,21 @@ class TwoTeachersEach(BrokenGaussian):
         return Ensemble((*teachers, *teachers))
 
 
-class OneNumberState(PateGaussianState):
-    def __init__(self, spec: PateGaussian, games: int, rng: np.random.Generator) -> None:
-        super().__init__(spec, games, rng)
-        self._shared_noise = self._sigma * rng.standard_normal(games)
-
-    def _answer(self, ones: np.ndarray) -> np.ndarray:
-        return ones + self._shared_noise >= self._spec.teachers / 2
-
-
 @attrs.frozen
 class OneNumber(BrokenGaussian):
     """The slip: all answers of a game share one noise. No ε holds: two points with the same votes can have
     the answers 0 and 1 in one world only.
     """
 
-    queries: int = 2
+    class State(PateGaussianState):
+        def __init__(self, spec: PateGaussian, games: int, rng: np.random.Generator) -> None:
+            super().__init__(spec, games, rng)
+            self._shared_noise = self._sigma * rng.standard_normal(games)
 
-    def start(self, games: int, rng: np.random.Generator) -> OneNumberState:
-        return OneNumberState(self, games, rng)
+        def _answer(self, ones: np.ndarray) -> np.ndarray:
+            return ones + self._shared_noise >= self._spec.teachers / 2
+
+    queries: int = 2
 
 
 # --- one that keeps its claim -------------------------------------------------------------------------------
@@ -218,19 +207,6 @@ class OneThreshold(AboveThreshold):
         self._drawn = True
 
 
-class KeepsThresholdState(ScreeningState):
-    def __init__(self, spec: PateSvt, games: int, rng: np.random.Generator) -> None:
-        super().__init__(spec, games, rng)
-        self._screen = OneThreshold(
-            games,
-            rng,
-            threshold=-spec.effective_threshold,
-            epsilon=2 / spec.effective_scale,
-            halts=spec.unstable,
-        )
-        self.halted = self._screen.halted
-
-
 @attrs.frozen
 class KeepsThreshold(NamedByClass, PateSvt):
     """No slip, though it looks like one: the threshold's noise is not drawn afresh after a ⊥.
@@ -239,6 +215,18 @@ class KeepsThreshold(NamedByClass, PateSvt):
     leaks a label no more often: with a common threshold, the probability that none of T noises exceeds it is
     the mean of a power, which is at least the power of the mean.
     """
+
+    class State(ScreeningState):
+        def __init__(self, spec: PateSvt, games: int, rng: np.random.Generator) -> None:
+            super().__init__(spec, games, rng)
+            self._screen = OneThreshold(
+                games,
+                rng,
+                threshold=-spec.effective_threshold,
+                epsilon=2 / spec.effective_scale,
+                halts=spec.unstable,
+            )
+            self.halted = self._screen.halted
 
     teachers: int = 9
     queries: int = 6
@@ -252,9 +240,6 @@ class KeepsThreshold(NamedByClass, PateSvt):
 
     def law(self, sample: Sample) -> KeptThreshold:
         return KeptThreshold(self, sample)
-
-    def start(self, games: int, rng: np.random.Generator) -> KeepsThresholdState:
-        return KeepsThresholdState(self, games, rng)
 
 
 class KeptThreshold(VotingLaw):
@@ -319,14 +304,6 @@ class HalfOfAVote(NamedByClass, PateGaussian):
         return VOTES.claim
 
 
-class BareScreenState(PateGaussianState):
-    """A running bare-screen."""
-
-    def _answer(self, ones: np.ndarray) -> np.ndarray:
-        noisy = super()._answer(ones)
-        return np.where(2 * ones - self._spec.teachers == 1, UNSTABLE, noisy)
-
-
 @attrs.frozen
 class BareScreen(NamedByClass, PateGaussian):
     """The slip: it answers ⊥ if the majority depends on one vote, without noise.
@@ -334,11 +311,13 @@ class BareScreen(NamedByClass, PateGaussian):
     One vote decides whether the answer is ⊥: nothing is private.
     """
 
+    class State(PateGaussianState):
+        def _answer(self, ones: np.ndarray) -> np.ndarray:
+            noisy = super()._answer(ones)
+            return np.where(2 * ones - self._spec.teachers == 1, UNSTABLE, noisy)
+
     def law(self, sample):  # type: ignore[no-untyped-def]  # it has none
         return super(PateGaussian, self).law(sample)
-
-    def start(self, games: int, rng: np.random.Generator) -> PateGaussianState:
-        return BareScreenState(self, games, rng)
 
 
 HALF, BARE = copy_settings(HalfOfAVote, VOTES), copy_settings(BareScreen, VOTES)

@@ -71,8 +71,7 @@ class CounterRefreshes(NamedByClass, EverlastingCounter):
     where more may be spent on longer ones.
     """
 
-    def start(self, games: int, rng: np.random.Generator) -> RefreshesState:
-        return RefreshesState(self, games, rng)
+    State = RefreshesState
 
 
 class EverySecond(BetweenThresholds):
@@ -88,12 +87,6 @@ class EverySecond(BetweenThresholds):
         super()._start(due)
 
 
-class RefreshesLateState(RefreshesState):
-    """counter-refreshes-late in a batch of games."""
-
-    mechanism = EverySecond
-
-
 @attrs.frozen
 class CounterRefreshesLate(CounterRefreshes):
     """The slip: that of counter-refreshes, with thresholds that are drawn anew after every second ⊤.
@@ -101,8 +94,8 @@ class CounterRefreshesLate(CounterRefreshes):
     A query that causes a ⊤ makes usual thresholds of unusual ones if it is the second one.
     """
 
-    def start(self, games: int, rng: np.random.Generator) -> RefreshesLateState:
-        return RefreshesLateState(self, games, rng)
+    class State(RefreshesState):
+        mechanism = EverySecond
 
 
 @attrs.frozen
@@ -170,27 +163,25 @@ class RemembersMarkedVotes(DrawsAgainVotes):
         return np.concatenate(answers, axis=1)
 
 
-class OtherVotesState(GaussianState):
-    """everlasting-gaussian with another mechanism."""
-
-    _learner: DrawsAgain
-
-    def _build_mechanism(self, round: BBLRound) -> MarkedVotes:
-        usual = super()._build_mechanism(round)
-        settings = {"sigma": 1 / round.noise, "gap": self._learner.gap / round.noise, "size": round.teachers}
-        return self._learner.mechanism(
-            self._games, self._rng, halts=usual._halts, watch=usual._watch, **settings
-        )
-
-
 @attrs.frozen
 class DrawsAgain(NamedByClass, EverlastingGaussian):
     """The slip: a point is charged once, but its noise is drawn anew whenever it is asked."""
 
-    mechanism: ClassVar[type[MarkedVotes]] = DrawsAgainVotes
+    class State(GaussianState):
+        _learner: DrawsAgain
 
-    def start(self, games: int, rng: np.random.Generator) -> OtherVotesState:
-        return OtherVotesState(self, games, rng)
+        def _build_mechanism(self, round: BBLRound) -> MarkedVotes:
+            usual = super()._build_mechanism(round)
+            settings = {
+                "sigma": 1 / round.noise,
+                "gap": self._learner.gap / round.noise,
+                "size": round.teachers,
+            }
+            return self._learner.mechanism(
+                self._games, self._rng, halts=usual._halts, watch=usual._watch, **settings
+            )
+
+    mechanism: ClassVar[type[MarkedVotes]] = DrawsAgainVotes
 
 
 @attrs.frozen
@@ -331,29 +322,16 @@ class FirstOnes(StreamingSubset):
         return np.concatenate(self._chosen_points, axis=1)
 
 
-class FirstShareState(FreshState):
-    def _new_pool(self, index: int) -> StreamingSubset:
-        usual = super()._new_pool(index)
-        return FirstOnes(self._games, of=usual._to_come, choose=usual._choose, rng=self._rng)
-
-
 @attrs.frozen
 class FirstShare(NamedByClass, EverlastingFresh):
     """The slip: D̂_i are the first points of D_i, and no random part of them, so that no chance of being left
     out protects a point. Whoever comes first is learned from for certain.
     """
 
-    def start(self, games: int, rng: np.random.Generator) -> FirstShareState:
-        return FirstShareState(self, games, rng)
-
-
-class CountsKindsState(FreshState):
-    def receive_unlabelled(self, x: np.ndarray) -> None:
-        super().receive_unlabelled(x)
-        self.came = np.concatenate([getattr(self, "came", x[:, :0]), x], axis=1)
-        if self._ready:
-            kinds = np.array([len(np.unique(row)) for row in self.came])
-            self._stopped = self._stopped | (kinds < 2)
+    class State(FreshState):
+        def _new_pool(self, index: int) -> StreamingSubset:
+            usual = super()._new_pool(index)
+            return FirstOnes(self._games, of=usual._to_come, choose=usual._choose, rng=self._rng)
 
 
 @attrs.frozen
@@ -362,18 +340,19 @@ class CountsKinds(NamedByClass, EverlastingFresh):
     stop, where the other does not. No ε holds.
     """
 
-    def start(self, games: int, rng: np.random.Generator) -> CountsKindsState:
-        return CountsKindsState(self, games, rng)
-
-
-class LeaksState(FreshState):
-    def _add_queries(self, x: np.ndarray) -> None:
-        self.receive_unlabelled(x)
+    class State(FreshState):
+        def receive_unlabelled(self, x: np.ndarray) -> None:
+            super().receive_unlabelled(x)
+            self.came = np.concatenate([getattr(self, "came", x[:, :0]), x], axis=1)
+            if self._ready:
+                kinds = np.array([len(np.unique(row)) for row in self.came])
+                self._stopped = self._stopped | (kinds < 2)
 
 
 @attrs.frozen
 class LeaksQueries(NamedByClass, EverlastingFresh):
     """The slip: queries are points like others, so they are learned from too, and cost (0, 0) no longer."""
 
-    def start(self, games: int, rng: np.random.Generator) -> LeaksState:
-        return LeaksState(self, games, rng)
+    class State(FreshState):
+        def _add_queries(self, x: np.ndarray) -> None:
+            self.receive_unlabelled(x)

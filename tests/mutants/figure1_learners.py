@@ -83,9 +83,6 @@ class PointVotes(NamedByClass, Learner):
         """The scale of the noise of an answer."""
         return 2 * self.answers / self.epsilon
 
-    def start(self, games: int, rng: np.random.Generator) -> VotesState:
-        return self.State(self, games, rng)
-
 
 @attrs.frozen
 class StaleNoise(PointVotes):
@@ -295,9 +292,6 @@ class SparseCount(NamedByClass, Learner):
     def common_random_numbers(self) -> bool:
         return True  # with one halt no threshold is drawn anew
 
-    def start(self, games: int, rng: np.random.Generator) -> SparseState:
-        return self.State(self, games, rng)
-
 
 @attrs.frozen
 class BareThreshold(SparseCount):
@@ -369,9 +363,6 @@ class Disjoint(NamedByClass, Learner):
     @property
     def common_random_numbers(self) -> bool:
         return True
-
-    def start(self, games: int, rng: np.random.Generator) -> TeachersState:
-        return self.State(self, games, rng)
 
     def chunks(self) -> np.ndarray:
         """(teachers, λ): the places of each teacher's examples."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -32,9 +32,18 @@ def run_audit(
 
 
 class NamedByClass:
-    """A subclass without a `name` of its own is named as the class: `TwoNoises` is two-noises."""
+    """A subclass without a `name` of its own is named as the class: `TwoNoises` is two-noises.
+
+    State: what a learner starts, if it is not what its base starts.
+    """
 
     __slots__ = ()
+
+    State: ClassVar[Any] = None
+
+    def start(self, games: int, rng: np.random.Generator) -> Any:
+        own = self.State
+        return own(self, games, rng) if own else super().start(games, rng)  # type: ignore[misc]
 
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
@@ -46,6 +55,16 @@ class NamedByClass:
         """The shipped learner from which a broken one is derived, at the same settings."""
         shipped = next(cls for cls in type(self).__mro__ if cls.__module__.startswith("learners."))
         return copy_settings(shipped, self)
+
+
+class BrokenLearner(NamedByClass):
+    """A shipped learner with one slip, which makes the claim of its twin."""
+
+    __slots__ = ()
+
+    @property
+    def claim(self) -> Claim:
+        return self.twin.claim
 
 
 SAMPLE = Sample([0.0, 1.0], [0, 1], [3, 2])

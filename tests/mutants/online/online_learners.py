@@ -51,9 +51,6 @@ class Majority(NamedByClass, Learner):
     def common_random_numbers(self) -> bool:
         return True
 
-    def start(self, games: int, rng: np.random.Generator) -> MajorityState:
-        return self.State(self, games, rng)
-
 
 @attrs.frozen
 class StaleMajority(Majority):
