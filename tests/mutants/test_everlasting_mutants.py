@@ -33,7 +33,8 @@ from mutants.everlasting import (
     WaitsForTheHalt,
 )
 from mutants.learners import run_audit
-from mutants.refuting_adversaries import AskQueries, last
+from mutants.refuting_adversaries import AskQueries
+from mutants.scores import last
 from support.simple_players import NamedByClass, copy_settings
 
 from adversaries.common.training_samples import build_separable_sample

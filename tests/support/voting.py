@@ -14,7 +14,19 @@ import numpy as np
 from scipy.special import ndtr
 from support.simple_players import script
 
-from arena import AnswerLaw, Claim, Learner, PrivacyUnit, Query, Sample, Train, Unsupported, Voting, play
+from arena import (
+    AnswerLaw,
+    Claim,
+    Learner,
+    PrivacyUnit,
+    Query,
+    Sample,
+    Train,
+    Training,
+    Unsupported,
+    Voting,
+    play,
+)
 from arena.messages import UNSTABLE
 from learners.pate.independent_answers import PateGaussian
 from learners.pate.voters import Voters, VotersState, VotingLaw
@@ -62,6 +74,13 @@ def views(learner: Learner, sample: Sample, queries: Sequence[float], *, games: 
     for column in columns[1:]:
         joined = np.char.add(joined, column)
     return joined
+
+
+def play_releases(learner: Any, *samples: Sample, games: int = 1, seed: int = 0) -> Any:
+    """What a learner releases in `games` games of each sample."""
+    which = np.repeat(np.arange(len(samples)), games)
+    state = learner.start(len(which), np.random.Generator(np.random.SFC64(seed)))
+    return state.release(Training.of(samples, which))
 
 
 def greatest_loss(one: Views, other: Views) -> float:

@@ -14,8 +14,9 @@ from scipy import stats
 from support.laws.list_laws import cover_delta, laws, naive_law, neighbours, sample_of, small_samples
 from support.simple_players import Scripted
 from support.statistical import check_counts, expect_rejection, statistical
+from support.voting import play_releases
 
-from arena import Hypothesis, InvalidArgument, Learner, Moves, Release, Sample, Train, Training, Unsupported
+from arena import InvalidArgument, Learner, Moves, Release, Sample, Train, Unsupported
 from arena.concepts import DecisionLists, Literals, Thresholds, Variables
 from arena.testing import check_learner
 from audits.exact_loss import exact
@@ -29,13 +30,6 @@ EVERY = [PrivateDecisionList(), PrivateDecisionList(delta=0.0), Rivest(), ListCh
 
 def private(variables: int, **settings: float) -> PrivateDecisionList:
     return PrivateDecisionList(concepts=DecisionLists(Variables(variables)), **settings)
-
-
-def play_releases(learner: Learner, *samples: Sample, games: int = 1, seed: int = 0) -> Hypothesis:
-    """The hypotheses of `games` games of each sample."""
-    which = np.repeat(np.arange(len(samples)), games)
-    state = learner.start(len(which), np.random.Generator(np.random.SFC64(seed)))
-    return state.release(Training.of(samples, which))
 
 
 @st.composite

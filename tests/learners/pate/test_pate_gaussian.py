@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mutants.refuting_adversaries import AskTeachers, total
+from mutants.refuting_adversaries import AskTeachers
+from mutants.scores import total
 from scipy import stats
 from support.laws.learner_laws import view_delta
-from support.statistical import check_views, expect_rejection, statistical
-from support.voting import exact_views, one_point, views
+from support.voting import exact_views, one_point
 
-from arena import Sample, Training, Voting
+from arena import Training, Voting
 from arena.testing import check_learner
 from audits.exact_loss import exact as exactly
 from learners.mechanisms.accounting import zcdp_guarantee
@@ -25,7 +25,6 @@ from learners.pate.independent_answers import PateGaussian, sigma_of_step_1
 RATE = 1e-8
 SMALL = PateGaussian(teachers=9, queries=3, sigma=1.5)
 EVEN = attrs.evolve(SMALL, teachers=8)
-CLEAR_AND_TIED = Sample([0.0, 1.0], [1, 1], [5, 4])
 
 
 # --- calibration --------------------------------------------------------------------------------------------
@@ -111,19 +110,6 @@ def test_an_exact_audit_attains_a_share_of_the_claim(queries: int, share: float)
 
 
 # --- play ---------------------------------------------------------------------------------------------------
-
-
-@statistical(rate=RATE)
-def test_answers_follow_the_distribution() -> None:
-    seen = views(SMALL, CLEAR_AND_TIED, [1.0, 0.0, 0.0], games=400_000)
-    check_views(seen, exact_views(SMALL, [9, 5, 5]), rate=RATE, effect=0.01)
-
-
-@statistical(rate=2 * RATE)
-def test_noise_of_nine_tenths_the_sigma_is_detected() -> None:
-    seen = views(attrs.evolve(SMALL, sigma=1.35), CLEAR_AND_TIED, [1.0, 0.0, 0.0], games=400_000)
-    with expect_rejection():
-        check_views(seen, exact_views(SMALL, [9, 5, 5]), rate=RATE, effect=0.01)
 
 
 def test_a_plain_game_equals_a_batch() -> None:

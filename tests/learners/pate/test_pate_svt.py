@@ -14,10 +14,9 @@ from mutants.aggregators import KeepsThreshold
 from scipy import integrate, stats
 from support.laws.learner_laws import view_delta
 from support.laws.mechanism_laws import sparse_vector_law
-from support.statistical import check_views, expect_rejection, statistical
-from support.voting import Views, exact_views, greatest_loss, naive_screening, one_point, views
+from support.voting import Views, exact_views, greatest_loss, one_point
 
-from arena import InvalidArgument, PrivacyUnit, Sample, Training
+from arena import InvalidArgument, PrivacyUnit, Training
 from arena.messages import UNSTABLE
 from arena.testing import check_learner
 from learners.mechanisms.accounting import basic_composition, compose_advanced, zcdp_guarantee
@@ -211,33 +210,6 @@ def mechanism(spec: PateSvt, votes: list[int]) -> Views:
 
 
 # --- play ---------------------------------------------------------------------------------------------------
-
-CLEAR_AND_TIED = Sample([0.0, 1.0], [1, 1], [5, 4])
-ASKS = [1.0, 0.0, 1.0, 0.0]
-ITS_VOTES = [9, 5, 9, 5]
-
-
-@statistical(rate=RATE)
-def test_answers_follow_the_distribution(rng: np.random.Generator) -> None:
-    seen = views(SMALL, CLEAR_AND_TIED, ASKS, games=400_000)
-    check_views(seen, exact_views(SMALL, ITS_VOTES), rate=RATE, effect=0.01)
-
-
-@statistical(rate=2 * RATE)
-def test_one_more_vote_is_detected() -> None:
-    seen = views(SMALL, CLEAR_AND_TIED, ASKS, games=400_000)
-    with expect_rejection():
-        check_views(seen, exact_views(attrs.evolve(SMALL, unstable=3), ITS_VOTES), rate=RATE, effect=0.01)
-
-
-@statistical(rate=RATE)
-def test_a_plain_game_follows_the_distribution(rng: np.random.Generator) -> None:
-    settings = {"teachers": 9, "scale": 1.0, "threshold": 2.0, "unstable": 2}
-    seen = [
-        naive_screening(ITS_VOTES, lambda scale: float(rng.laplace(scale=scale)), **settings)
-        for _ in range(70_000)
-    ]
-    check_views(seen, exact_views(SMALL, ITS_VOTES), rate=RATE, effect=0.022)
 
 
 def test_after_the_last_unstable_answer_nothing_is_released() -> None:

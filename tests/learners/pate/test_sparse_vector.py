@@ -1,4 +1,4 @@
-"""sparse-vector, sparse-vector-printed and distance-to-instability."""
+"""sparse-vector, sparse-vector-printed and distance-to-instability; the play of all aggregators."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mutants.refuting_adversaries import AskTeachers, labels_one_less_zero
+from mutants.refuting_adversaries import AskTeachers
+from mutants.scores import labels_one_less_zero
 from scipy import stats
 from support.laws.learner_laws import view_delta
 from support.simple_players import run_audit
@@ -23,8 +24,9 @@ from arena.testing import check_learner
 from audits.exact_loss import exact as exactly
 from learners.mechanisms.accounting import best_composition, optimal_composition
 from learners.mechanisms.noise import laplace
-from learners.pate.independent_answers import DistanceToInstability
-from learners.pate.screening import Screening, SparseVector, SparseVectorPrinted
+from learners.pate.independent_answers import DistanceToInstability, PateGaussian
+from learners.pate.screening import PateSvt, Screening, SparseVector, SparseVectorPrinted
+from learners.pate.voters import Voters
 
 RATE = 1e-8
 SMALL = SparseVector(teachers=9, queries=5, unstable=2, scale=1.0, threshold=2.0)
@@ -83,36 +85,48 @@ def test_the_claim_holds_for_the_exact_distribution(
     assert greatest_loss(*pair) <= 2 * unstable / spec.effective_scale + 1e-9
 
 
-# --- distributions ------------------------------------------------------------------------------------------
+# --- play of all aggregators --------------------------------------------------------------------------------
+
+SVT = PateSvt(teachers=9, queries=5, unstable=2, scale=1.0, threshold=2.0)
+GAUSSIAN = PateGaussian(teachers=9, queries=3, sigma=1.5)
+NEAR = DistanceToInstability(teachers=9, queries=3, epsilon=0.8, threshold=2.0)
 
 
-@pytest.mark.parametrize("spec", [SMALL, PRINTED], ids=lambda spec: spec.name)
+@pytest.mark.parametrize(
+    ("spec", "other", "asked", "votes"),
+    [
+        (SVT, attrs.evolve(SVT, unstable=3), ASKS, ITS_VOTES),
+        (PRINTED, SMALL, ASKS, ITS_VOTES),
+        (GAUSSIAN, attrs.evolve(GAUSSIAN, sigma=1.35), [1.0, 0.0, 0.0], [9, 5, 5]),
+        (NEAR, attrs.evolve(NEAR, epsilon=0.8 / 0.9), [1.0, 0.0, 1.0], [9, 5, 9]),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+@statistical(rate=3 * RATE)
+def test_answers_follow_the_distribution_and_not_another(
+    spec: Voters, other: Voters, asked: list[float], votes: list[int]
+) -> None:
+    seen = views(spec, CLEAR_AND_TIED, asked, games=400_000)
+    check_views(seen, exact_views(spec, votes), rate=RATE, effect=0.01)
+    with expect_rejection():
+        check_views(seen, exact_views(other, votes), rate=RATE, effect=0.01)
+
+
+@pytest.mark.parametrize("spec", [SVT, SMALL, PRINTED], ids=lambda spec: spec.name)
 @statistical(rate=2 * RATE)
 def test_batches_and_plain_games_follow_the_distribution(spec: Screening, rng: np.random.Generator) -> None:
     law = exact_views(spec, ITS_VOTES)
     check_views(views(spec, CLEAR_AND_TIED, ASKS, games=400_000), law, rate=RATE, effect=0.01)
+    options = {"refreshed": spec is not PRINTED, "tells": spec is SVT}
+    settings = {"teachers": 9, "scale": 1.0, "threshold": 2.0, "unstable": 2, **options}
     plain = [
-        naive_screening(
-            ITS_VOTES,
-            lambda scale: float(rng.laplace(scale=scale)),
-            teachers=9,
-            scale=1.0,
-            threshold=2.0,
-            unstable=2,
-            refreshed=spec is SMALL,
-            tells=False,
-        )
+        naive_screening(ITS_VOTES, lambda scale: float(rng.laplace(scale=scale)), **settings)
         for _ in range(70_000)
     ]
     check_views(plain, law, rate=RATE, effect=0.022)
 
 
-@statistical(rate=2 * RATE)
-def test_the_printed_threshold_is_not_the_corrected_one() -> None:
-    """The distribution of one is rejected for the other."""
-    seen = views(PRINTED, CLEAR_AND_TIED, ASKS, games=400_000)
-    with expect_rejection():
-        check_views(seen, exact_views(SMALL, ITS_VOTES), rate=RATE, effect=0.01)
+# --- distributions ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.thorough
@@ -169,7 +183,6 @@ def test_games_refute_it() -> None:
     assert run_audit(learner, asks(10), Voting(), games=4_000_000, confidence=1 - 1e-6).refuted
 
 
-NEAR = DistanceToInstability(teachers=9, queries=3, epsilon=0.8, threshold=2.0)
 EVEN = attrs.evolve(NEAR, teachers=8)
 
 
@@ -231,34 +244,6 @@ def test_the_distribution_is_that_of_laplace_noise(spec: DistanceToInstability) 
         told = stats.laplace.sf(spec.effective_threshold - distance, scale=1 / spec.epsilon)
         label = str(int(ones >= spec.teachers / 2))
         assert exact_views(single, [ones]) == pytest.approx({label: told, "?": 1 - told})
-
-
-@statistical(rate=RATE)
-def test_answers_follow_the_distribution() -> None:
-    seen = views(NEAR, CLEAR_AND_TIED, [1.0, 0.0, 1.0], games=400_000)
-    check_views(
-        seen,
-        exact_views(NEAR, [9, 5, 9]),
-        rate=RATE,
-        effect=0.01,
-    )
-
-
-@statistical(rate=2 * RATE)
-def test_noise_of_nine_tenths_the_scale_is_detected() -> None:
-    seen = views(
-        attrs.evolve(NEAR, epsilon=0.8 / 0.9),
-        CLEAR_AND_TIED,
-        [1.0, 0.0, 1.0],
-        games=400_000,
-    )
-    with expect_rejection():
-        check_views(
-            seen,
-            exact_views(NEAR, [9, 5, 9]),
-            rate=RATE,
-            effect=0.01,
-        )
 
 
 def test_a_batch_equals_plain_games_and_halts() -> None:
