@@ -45,14 +45,8 @@ def test_every_shipped_learner_conforms(learner: Learner) -> None:
     check_learner(learner)
 
 
-# --- laplace-count ------------------------------------------------------------------------------------
-
-
 def test_count_swap_conforms() -> None:
     check_adversary(CountSwap(), LaplaceCount(), Release())
-
-
-# --- between-thresholds ---------------------------------------------------------------------------------
 
 
 def test_between_thresholds_claims_what_its_gap_allows() -> None:
@@ -63,9 +57,6 @@ def test_between_thresholds_claims_what_its_gap_allows() -> None:
     assert claim.protects == (PrivacyUnit.TRAINING_EXAMPLE,)
     assert BetweenThresholdsPredictor(size=20).claim.empty
     assert BetweenThresholdsPredictor(halts=50).claim.epsilon > 5
-
-
-# --- noisy-majority -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

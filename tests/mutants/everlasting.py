@@ -148,7 +148,6 @@ class RemembersMarkedVotes(DrawsAgainVotes):
         self._noises: dict[tuple[int, float], float] = {}
 
     def respond(self, values: np.ndarray, points: np.ndarray | None = None) -> np.ndarray:
-        assert points is not None
         answers = []
         for k in range(values.shape[1]):
             fresh = values[:, k : k + 1] + self._sigma * self._rng.standard_normal((len(values), 1))

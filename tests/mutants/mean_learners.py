@@ -11,8 +11,6 @@ from mutants.release_learners import POINTS, Releaser, counts_by_point
 from arena import Sample, Unsupported
 from learners.mechanisms.selection import exponential_mechanism
 
-# --- sums and means -----------------------------------------------------------------------------------------
-
 
 @attrs.frozen
 class ClippedSum(Releaser):
@@ -78,9 +76,6 @@ class VarianceForDeviation(GaussianMean):
     @property
     def deviation(self) -> float:
         return super().deviation ** 2
-
-
-# --- choices and labels -------------------------------------------------------------------------------------
 
 
 @attrs.frozen

@@ -10,8 +10,6 @@ from support.simple_players import NamedByClass
 from arena import Claim, Learner, PrivacyUnit, Sample, Training, Unsupported
 from learners.everlasting.paper_versions import EverlastingV2, V2State
 
-# --- teachers -----------------------------------------------------------------------------------------------
-
 
 class TeachersState:
     """Teachers of a batch of games. Each holds a threshold: the first point with label 1 in its chunk."""
@@ -90,8 +88,6 @@ class NoNoiseIfUnanimous(Disjoint):
             unanimous = (votes == 0) | (votes == self.spec.teachers)
             return np.where(unanimous, votes, super().noisy(votes))
 
-
-# --- GenericBBL ---------------------------------------------------------------------------------------------
 
 SUBSET = EverlastingV2(teachers=2, chunk=1, answers=2, rounds=1, noise=1.0, training_rate=0.1, rate=0.01)
 

@@ -110,9 +110,6 @@ def test_the_steady_predictor_survives_what_refutes_the_printed_thresholds() -> 
         assert verdict.epsilon_lower < 0.1
 
 
-# --- fresh points -------------------------------------------------------------------------------------------
-
-
 @attrs.frozen
 class BeforeThePool(NamedByClass, Adversary):
     """A query differs, and comes before all unlabelled points; the score is the number of later answers 1."""

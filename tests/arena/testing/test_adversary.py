@@ -14,7 +14,7 @@ from arena.testing import check_adversary
 
 
 def ask_once(rng: object) -> Moves:
-    yield Train(mutants.SAMPLE)
+    yield Train(askers.SAMPLE)
     reply = yield Query(0.0)
     return reply.label
 

@@ -168,7 +168,6 @@ def test_a_refusal_for_too_many_labellings_is_outside_the_claim() -> None:
         Queries(np.repeat(points[:1], 40, axis=0)),
     )
     played = play(spec, script(*moves), Figure1(), games=8, seed=1, faults=True)
-    assert played.failed is not None
     assert played.failed.tolist() == played.worlds.tolist()
     with pytest.raises(Unsupported, match="labellings of 21 points"):
         play(spec, script(*moves), Figure1(), games=8, seed=1)
@@ -215,7 +214,6 @@ def test_v1_halts_after_exactly_c_outcomes_top() -> None:
     assert (played.replies[3].label == 1).all()  # ⊤ is answered as R is
     clear = script(Train(TIED), *[Query(0.0)] * 49)
     played = play(SMALL_V1, clear, Figure1(), games=50, seed=1)
-    assert played.halted is not None
     assert not played.halted.any()
 
 
@@ -279,7 +277,6 @@ def asks(games: int, rng: np.random.Generator) -> Moves:
 
 def views(learner: Learner, games: int, seed: int) -> np.ndarray:
     score = play(learner, Scripted(asks), Figure1(), games=games, seed=seed).score
-    assert score is not None
     return score.astype(int)
 
 
@@ -329,10 +326,8 @@ def in_a_row(games: int, rng: np.random.Generator) -> Moves:
 @pytest.mark.parametrize("spec", SPECS[:3], ids=NAMES[:3])
 def test_queries_in_a_row_have_the_law_of_queries_one_by_one(spec: GenericBBL) -> None:
     score = play(spec, Scripted(in_a_row), Figure1(), games=ROWS, seed=3).score
-    assert score is not None
     assert compare_laws(score.astype(int), views(spec, ROWS, 2)) > 1e-7
     other = play(attrs.evolve(spec, noise=0.5), Scripted(in_a_row), Figure1(), games=ROWS, seed=3).score
-    assert other is not None
     assert compare_laws(other.astype(int), views(spec, ROWS, 2)) < 1e-7
 
 

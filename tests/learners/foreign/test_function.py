@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -186,22 +185,6 @@ def test_the_claim_is_the_users() -> None:
     assert Function(function=laplace).claim.empty
     claim = Function(function=laplace, epsilon=0.5, delta=1e-6).claim
     assert (claim.epsilon, claim.delta) == (0.5, 1e-6)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        (
-            {"function": scale_sum, "coins": "given", "vectorised": True},
-            "scale_sum must take data, games, rng, got 'scale_sum(data, scale=2.0)'",
-        ),
-        ({"function": 3}, "function must be a function, got 3"),
-        ({"function": laplace, "receives": "all"}, "receives must be one of ones, labels"),
-    ],
-)
-def test_refused_settings(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidArgument, match=re.escape(message)):
-        Function(**settings)
 
 
 class FittedModel:

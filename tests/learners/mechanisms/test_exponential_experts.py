@@ -16,8 +16,6 @@ from support.laws.learner_laws import view_delta
 from learners.mechanisms.accounting import best_composition
 from learners.mechanisms.exponential_experts import cost, hoeffding_composition, largest_rate, regret
 
-# --- privacy ----------------------------------------------------------------------------------------------
-
 
 @pytest.mark.parametrize(("rounds", "rate"), [(2, 0.5), (3, 0.3), (4, 0.8)])
 @pytest.mark.parametrize("slack", [0.0, 1e-3, 0.05])
@@ -82,9 +80,6 @@ def test_the_largest_rate_spends_what_there_is(rounds: int, epsilon: float, delt
     assert spent.epsilon <= epsilon
     assert spent.delta <= delta
     assert cost(rounds, rate * (1 + 1e-9), slack=delta).epsilon > epsilon * (1 - 1e-6)
-
-
-# --- regret -----------------------------------------------------------------------------------------------
 
 
 @given(seed=st.integers(0, 10**6), rate=st.floats(0.01, 5))

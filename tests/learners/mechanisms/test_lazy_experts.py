@@ -16,8 +16,6 @@ from support.laws.learner_laws import view_delta
 from learners.mechanisms import exponential_experts, lazy_experts
 from learners.mechanisms.lazy_experts import LazyParameters, cost, largest_rate, regret
 
-# --- the law ------------------------------------------------------------------------------------------------
-
 
 @pytest.mark.parametrize("redraw", [0.0, 0.3])
 @given(seed=st.integers(0, 10**6), rate=st.floats(0.01, 3))
@@ -31,8 +29,6 @@ def test_the_law_of_each_round_is_that_of_hedge(seed: int, rate: float, redraw: 
             marginal[view[t]] += mass
         assert marginal == pytest.approx(hedge(rows[:t], prior, rate))
 
-
-# --- privacy ------------------------------------------------------------------------------------------------
 
 SPECS = [
     (2, LazyParameters(rate=1.0, redraw=0.05, max_draws=1)),
@@ -91,9 +87,6 @@ def test_the_largest_rate_is_paid_for_and_games_rarely_run_out(rounds: int, epsi
     assert stats.binom.sf(spec.max_draws, rounds - 1, share) <= rounds**-2
     if rounds >= 1_000:  # where few draws are needed, lazy ones afford a larger rate
         assert spec.rate > exponential_experts.largest_rate(rounds, epsilon=epsilon, delta=1e-6)
-
-
-# --- regret -------------------------------------------------------------------------------------------------
 
 
 @given(share=st.floats(0.01, 0.9), rounds=st.integers(2, 500), part=st.floats(0, 1))

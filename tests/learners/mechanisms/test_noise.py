@@ -173,13 +173,6 @@ def test_any_shape_is_filled_from_the_same_stream(shape: tuple[int, ...], rng: n
     assert np.isfinite(out).all()
 
 
-def test_the_scale_multiplies() -> None:
-    seed = np.random.SeedSequence(3)
-    assert np.array_equal(
-        laplace(generator(seed), np.empty(100), 2.5), 2.5 * laplace(generator(seed), np.empty(100))
-    )
-
-
 @statistical(rate=RATE)
 def test_the_mechanism_adds_noise_of_scale_sensitivity_over_epsilon(rng: np.random.Generator) -> None:
     values = np.arange(400_000).reshape(4, -1) % 5

@@ -213,7 +213,6 @@ def test_the_bound_by_hand() -> None:
     hedge = (math.log(2 / change) - 18 * math.log(1 - change)) / learner.hedge_rate
     hedge += learner.hedge_rate * 1_900 / 8
     bound = learner.bound(2_000)
-    assert bound is not None
     assert bound.at_most == pytest.approx(1 * (missed * 1 + 100) + 1 + hedge)
     assert (bound.of, bound.beta) == (REGRET, None)
 
@@ -234,8 +233,6 @@ def test_the_bound_is_kept_on_average(draws: str, epsilon: float) -> None:
 
     played = play(learner, Scripted(moves), Oblivious(2_000), games=40, seed=1)
     bound = learner.bound(2_000)
-    assert bound is not None
-    assert played.score is not None
     assert (played.mistakes - played.score).mean() < bound.at_most < 2_000
     assert measure_regret(learner, 40).mean() < bound.at_most
 
@@ -243,7 +240,6 @@ def test_the_bound_is_kept_on_average(draws: str, epsilon: float) -> None:
 def test_a_vacuous_bound_is_none() -> None:
     learner = AgnosticExperts(rounds=100_000, share=0.0)
     bound = learner.bound(100_000)
-    assert bound is not None
     assert "Theorem 4.4" in bound.theorem
     assert learner.bound(100_001) is None
     assert attrs.evolve(learner, mistakes=3).bound(100_000) is None

@@ -195,7 +195,6 @@ def test_the_expected_regret_is_within_the_bound_on_any_sequence(
         wrong += matrix[:, x] != y
         state.observe(np.array([float(x)]), np.array([y]))
         bound = learner.bound(t + 1)
-        assert bound is not None
         assert loss - wrong.min() <= bound.at_most + 1e-9
 
 

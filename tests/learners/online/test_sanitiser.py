@@ -396,7 +396,6 @@ def test_a_bound_exists_only_if_the_sanitiser_s_theorem_applies() -> None:
         concepts=Thresholds(range(4)), rounds=20_000, batch=2_000, epsilon=400.0, alpha=0.25, calls=None
     )
     bound = learner.bound(20_000)
-    assert bound is not None
     hedge = exponential_experts.regret(10, 5, learner.hedge_rate)
     error = 0.25 + rounding_error(learner.functions, 2_000)
     assert bound.at_most == pytest.approx(2_000 * hedge + 2 * error * 20_000 + 1)
@@ -404,5 +403,4 @@ def test_a_bound_exists_only_if_the_sanitiser_s_theorem_applies() -> None:
     assert learner.bound(20_001) is None
     assert learner.bound(1_999) is None
     partial = learner.bound(4_500)
-    assert partial is not None
     assert partial.at_most > 2_000 * exponential_experts.regret(2, 5, learner.hedge_rate) + 500

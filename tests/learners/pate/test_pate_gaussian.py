@@ -27,9 +27,6 @@ SMALL = PateGaussian(teachers=9, queries=3, sigma=1.5)
 EVEN = attrs.evolve(SMALL, teachers=8)
 
 
-# --- calibration --------------------------------------------------------------------------------------------
-
-
 @given(epsilon=st.floats(1e-4, 50), delta=st.floats(1e-15, 0.9), answers=st.integers(1, 10**6))
 def test_printed_sigma_solves_step_1(epsilon: float, delta: float, answers: int) -> None:
     sigma = sigma_of_step_1(epsilon=epsilon, delta=delta, answers=answers)
@@ -63,9 +60,6 @@ def test_by_zcdp_the_printed_sigma_costs_epsilon_and_the_analytic_one_more() -> 
 def test_the_claim_follows_sigma() -> None:
     claim = PateGaussian(sigma=20.0, queries=30, epsilon=0.7).claim
     assert claim.delta == gaussian_delta(epsilon=0.7, sigma=20.0, sensitivity=sqrt(30))
-
-
-# --- the distribution ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("spec", [SMALL, EVEN])
@@ -107,9 +101,6 @@ def test_an_exact_audit_attains_a_share_of_the_claim(queries: int, share: float)
         ]
         assert lost[-1] == pytest.approx(max(by_law), abs=1e-12)
     assert share <= max(lost) / spec.claim.delta <= share + 0.01
-
-
-# --- play ---------------------------------------------------------------------------------------------------
 
 
 def test_a_plain_game_equals_a_batch() -> None:

@@ -20,9 +20,6 @@ LINE = Minimiser(Thresholds(range(6)))
 POINTS = np.arange(6.0)
 
 
-# --- public points ------------------------------------------------------------------------------------------
-
-
 def test_public_points_from_text(tmp_path) -> None:
     path = tmp_path / "points.csv"
     path.write_text("1,2\n\n3,4\n")
@@ -61,9 +58,6 @@ def test_bad_files(tmp_path) -> None:
         PublicPoints.from_text(str(path))
 
 
-# --- rules --------------------------------------------------------------------------------------------------
-
-
 def test_the_class_of_rules() -> None:
     assert rule_class(LINE) == Thresholds(range(6))
     for text in ("LogisticRegression:3", "Perceptron:3", "LinearSVC:3", "RidgeClassifier:3"):
@@ -92,9 +86,6 @@ def test_one_label_only(only: int, text: str) -> None:
     points = np.eye(2) if text != "points:2" else np.array([2.0, 2.0])
     rule = fit_rule(student, points, np.full(2, only), np.ones(2, int))
     assert (rule.label(points) == only).all() or text == "points:2"
-
-
-# --- answers and rules --------------------------------------------------------------------------------------
 
 
 def test_every_point_is_queried_until_the_service_halts() -> None:

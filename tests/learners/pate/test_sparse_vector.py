@@ -51,7 +51,6 @@ def test_the_claim_is_the_cost_of_the_noise_in_use() -> None:
     spec = SparseVector(epsilon=1.0, delta=1e-6, unstable=50, queries=1_000)
     run_of_one = 2 / spec.effective_scale
     assert spec.claim.epsilon == optimal_composition(50, run_of_one, slack=1e-6).epsilon
-    assert spec.claim.curve is not None
     assert spec.claim.curve.epsilon(1e-6) == pytest.approx(spec.claim.epsilon)
     assert spec.claim.epsilon < best_composition(50, run_of_one, slack=1e-6).epsilon < 1.0
     # No more thresholds are used than answers given.
