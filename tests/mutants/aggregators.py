@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 from support.simple_players import NamedByClass, copy_settings
 
-from arena import UNSTABLE, AnswerLaw, Claim, Sample, Unsupported
+from arena import UNSTABLE, AnswerLaw, Sample, Unsupported
 from learners.mechanisms.noise import gaussian_sigma, laplace_cdf
 from learners.mechanisms.sparse_vector import AboveThreshold
 from learners.pate.independent_answers import (
@@ -29,9 +29,7 @@ from learners.pate.voters import Ensemble, Voters, VotingLaw, divide_sample
 class Broken(NamedByClass, Voters):
     """Base of the broken aggregators. None has an output distribution."""
 
-    @property
-    def common_random_numbers(self) -> bool:
-        return False
+    common_random_numbers = False
 
     def law(self, sample: Sample) -> AnswerLaw:
         raise Unsupported(f"{self.name} has no exact output distribution")
@@ -234,9 +232,7 @@ class KeepsThreshold(NamedByClass, PateSvt):
     scale: float | None = 1.0
     threshold: float | None = 4.0
 
-    @property
-    def common_random_numbers(self) -> bool:
-        return True
+    common_random_numbers = True
 
     def law(self, sample: Sample) -> KeptThreshold:
         return KeptThreshold(self, sample)
@@ -299,9 +295,7 @@ class HalfOfAVote(NamedByClass, PateGaussian):
     def effective_sigma(self) -> float:
         return gaussian_sigma(epsilon=self.epsilon, delta=self.delta, sensitivity=sqrt(self.queries) / 2)
 
-    @property
-    def claim(self) -> Claim:
-        return VOTES.claim
+    claim = VOTES.claim
 
 
 @attrs.frozen

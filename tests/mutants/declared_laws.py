@@ -177,9 +177,7 @@ class Value(Learner):
     kind: str
     tell: Any = attrs.field(eq=False)
 
-    @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+    claim = Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     def start(self, games: int, rng: np.random.Generator) -> ValueState:
         return ValueState(self.kind, games, rng)
@@ -202,9 +200,7 @@ class NoisyShare(Learner):
     noise: int | None = None
     one_coin: int = 0
 
-    @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+    claim = Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     def start(self, games: int, rng: np.random.Generator) -> NoisyShareState:
         return NoisyShareState(self, rng)

@@ -10,7 +10,7 @@ from support.simple_players import NamedByClass
 
 from adversaries.common.training_samples import build_tied_sample
 from adversaries.figure1.base import find_vote_points
-from arena import Adversary, Claim, Learner, Moves, Queries, Query, Sample, Train
+from arena import Adversary, Learner, Moves, Queries, Query, Sample, Train
 from learners.everlasting.bbl_round import BBLRound
 from learners.everlasting.everlasting_counter import CounterState, EverlastingCounter
 from learners.everlasting.everlasting_gaussian import EverlastingGaussian, GaussianState
@@ -106,9 +106,7 @@ class CountsHalf(NamedByClass, EverlastingCounter):
     def counter_epsilon_run(self) -> float:
         return 2 * super().counter_epsilon_run
 
-    @property
-    def claim(self) -> Claim:
-        return ROUND.claim
+    claim = ROUND.claim
 
     def stopping_count(self, index: int) -> float:
         return ROUND.stopping_count(index)

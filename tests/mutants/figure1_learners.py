@@ -73,9 +73,7 @@ class PointVotes(NamedByClass, Learner):
             epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY)
         )
 
-    @property
-    def common_random_numbers(self) -> bool:
-        return True
+    common_random_numbers = True
 
     @property
     def scale(self) -> float:
@@ -287,9 +285,7 @@ class SparseCount(NamedByClass, Learner):
     def claim(self) -> Claim:
         return Claim(epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
-    @property
-    def common_random_numbers(self) -> bool:
-        return True  # with one halt no threshold is drawn anew
+    common_random_numbers = True  # with one halt no threshold is drawn anew
 
 
 @attrs.frozen

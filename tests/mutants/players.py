@@ -38,9 +38,7 @@ class Coin(Learner):
     protocols = ("Figure1",)
     State = CoinState
 
-    @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY))
+    claim = Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY))
 
     def start(self, games: int, rng: np.random.Generator) -> Any:
         return self.State(games, rng)
@@ -81,9 +79,7 @@ class Unequal(Coin):
 class Boaster(Coin):
     """Its claim is a number."""
 
-    @property
-    def claim(self) -> Any:
-        return 1.0
+    claim = 1.0
 
 
 @attrs.frozen

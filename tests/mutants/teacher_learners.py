@@ -50,9 +50,7 @@ class Disjoint(NamedByClass, Learner):
     def sample_size(self) -> int:
         return 2 * self.teachers
 
-    @property
-    def common_random_numbers(self) -> bool:
-        return True
+    common_random_numbers = True
 
     def chunks(self) -> np.ndarray:
         """(teachers, λ): the places of each teacher's examples."""

@@ -80,9 +80,7 @@ class LateCount(Learner):
     name = "late-count"
     protocols = ("Figure1",)
 
-    @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=1, delta=0, protects=TRAINING)
+    claim = Claim(epsilon=1, delta=0, protects=TRAINING)
 
     def start(self, games: int, rng: np.random.Generator) -> LateState:
         return LateState(games, rng)
@@ -116,9 +114,7 @@ class BatchNoise(ReleaseLearner):
     def common_random_numbers(self) -> bool:
         return self.common
 
-    @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=1, delta=0, protects=TRAINING)
+    claim = Claim(epsilon=1, delta=0, protects=TRAINING)
 
     def release(self, training: Training, rng: np.random.Generator) -> np.ndarray:
         labels = np.array([float(s.labels.max()) for s in training.samples])[training.which]
@@ -140,9 +136,7 @@ class Cheat(Adversary):
     def name(self) -> str:  # type: ignore[override]
         return type(self).__name__
 
-    @property
-    def referee(self) -> Referee:
-        return Release()
+    referee = Release()
 
     def samples(self) -> tuple[Any, Any]:
         return ZEROS, NEIGHBOUR
@@ -241,9 +235,7 @@ class LateCheat(Cheat):
     learner: Learner = LateCount()
     protocols = ("Figure1",)
 
-    @property
-    def referee(self) -> Referee:
-        return Figure1()
+    referee = Figure1()
 
 
 @attrs.frozen

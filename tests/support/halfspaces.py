@@ -94,9 +94,7 @@ class PlainWinnow(Learner):
     concepts: ConceptClass = Halfspaces(16, 0.2)
     confidence: float = 0.0
 
-    @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=np.inf, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
+    claim = Claim(epsilon=np.inf, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
 
     def start(self, games: int, rng: np.random.Generator) -> WinnowState:
         assert isinstance(self.concepts, Halfspaces)

@@ -101,9 +101,7 @@ class Echo(Learner):
     halt_at: float = 9.0
     states: list[EchoState] = attrs.field(factory=list, eq=False, repr=False)
 
-    @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY))
+    claim = Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY))
 
     def start(self, games: int, rng: np.random.Generator) -> EchoState:
         state = EchoState(games, self.halt_at)
@@ -153,9 +151,7 @@ class LastLabel(Learner):
     name = "last-label"
     protocols = ("Oblivious", "Adaptive", "SpecialRound")
 
-    @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=np.inf, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
+    claim = Claim(epsilon=np.inf, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
 
     def start(self, games: int, rng: np.random.Generator) -> LastLabelState:
         return LastLabelState(games)
@@ -214,9 +210,7 @@ class GameEcho(GameLearner):
     protocols = ("Figure1",)
     halt_at: float = 9.0
 
-    @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY))
+    claim = Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY))
 
     def start_one(self, rng: np.random.Generator) -> OneEcho:
         return OneEcho(self.halt_at)
@@ -245,9 +239,7 @@ class Mutant(NamedByClass, Learner):
 
     protocols = ("Figure1",)
 
-    @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=1.0, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY))
+    claim = Claim(epsilon=1.0, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY))
 
 
 @attrs.frozen
@@ -328,9 +320,7 @@ class Copying(NamedByClass, Learner):
     protocols = ("SpecialRound",)
     rounds: int = 6
 
-    @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=1.0, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
+    claim = Claim(epsilon=1.0, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
 
 
 @attrs.frozen
@@ -348,6 +338,4 @@ class OnePoint(Mutant):
                 asked[games] = (x[games][:, None] == known[None]).all(axis=2).any(axis=1)
             return asked
 
-    @property
-    def point_shape(self) -> tuple[int, ...]:
-        return (2,)
+    point_shape = (2,)

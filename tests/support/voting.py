@@ -139,9 +139,7 @@ class Screened(Voters):
     theorem = "none"
     width: float = 2.0
 
-    @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=3.0, delta=0.1, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+    claim = Claim(epsilon=3.0, delta=0.1, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     def law(self, sample: Sample) -> AnswerLaw:
         return ScreenedLaw(self, sample)

@@ -84,9 +84,7 @@ class CountingTeacher(Teacher):
     seen: list[Sample] = attrs.field(factory=list, eq=False, repr=False)
     number: int = 0
 
-    @property
-    def point_shape(self) -> tuple[int, ...]:
-        return ()
+    point_shape = ()
 
     def train(self, sample: Sample) -> TrainedTeacher:
         self.seen.append(sample)
@@ -173,9 +171,7 @@ class Shown(Voters):
     theorem = "none"
     common_random_numbers = True
 
-    @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=np.inf, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+    claim = Claim(epsilon=np.inf, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     def law(self, sample: Sample) -> AnswerLaw:
         return ShownLaw(self, sample)

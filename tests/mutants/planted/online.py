@@ -116,9 +116,7 @@ class SettlesAfterMistakes(Majority):
 
     rounds: int = 40
 
-    @property
-    def common_random_numbers(self) -> bool:
-        return False
+    common_random_numbers = False
 
 
 @attrs.frozen

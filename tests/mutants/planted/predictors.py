@@ -18,9 +18,7 @@ from arena import Sample, Training
 class Votes(PointVotes):
     """The correct learner behind the flaws below: `answers` noisy votes at points."""
 
-    @property
-    def common_random_numbers(self) -> bool:
-        return False
+    common_random_numbers = False
 
 
 def true_of_samples(training: Training, holds) -> np.ndarray:
@@ -173,9 +171,7 @@ class BareAtTie(Votes):
             super().train(training)
             self.held = true_of_samples(training, lambda sample: tied_at_first(sample, 12))
 
-    @property
-    def sample_size(self) -> int:
-        return 30
+    sample_size = 30
 
 
 @attrs.frozen
