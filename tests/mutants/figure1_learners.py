@@ -5,6 +5,8 @@ None but `WholeSample` learns from queries. Sizes and budgets are small, so that
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 import attrs
 import numpy as np
 from mutants.release_learners import for_each_game, laplace_noise
@@ -14,19 +16,38 @@ from arena import Claim, InvalidArgument, Learner, PrivacyUnit, Training
 from arena.randomness import generator
 from learners.mechanisms.sparse_vector import AboveThreshold
 
-# --- votes of the examples at a point -----------------------------------------------------------------------
 
+class PredictorState:
+    """A learner in a batch of games, with its training sets."""
 
-class VotesState:
-    """Point votes in a batch of games."""
-
-    def __init__(self, spec: PointVotes, games: int, rng: np.random.Generator) -> None:
+    def __init__(self, spec: Any, games: int, rng: np.random.Generator) -> None:
         self.spec, self.games, self.rng = spec, games, rng
-        self.asked = 0
         self.halted = np.zeros(games, bool)
 
     def train(self, training: Training) -> None:
         self.training = training
+
+
+@attrs.frozen
+class Predictor(NamedByClass, Learner):
+    """Base: a claim of (ε, 0)-DP for `protects`, and common random numbers."""
+
+    protocols = ("Figure1",)
+    protects: ClassVar[tuple[PrivacyUnit, ...]] = (PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY)
+    common_random_numbers = True
+
+    epsilon: float = 1.0
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(epsilon=self.epsilon, delta=0, protects=self.protects)
+
+
+# --- votes of the examples at a point -----------------------------------------------------------------------
+
+
+class VotesState(PredictorState):
+    asked = 0
 
     def predict(self, x: np.ndarray) -> np.ndarray:
         label = self.answer(x)
@@ -54,26 +75,16 @@ def leads(training: Training, x: np.ndarray) -> np.ndarray:
 
 
 @attrs.frozen
-class PointVotes(NamedByClass, Learner):
+class PointVotes(Predictor):
     """Answers 1 where the examples at the point have (ones) - (zeros) + Lap(2 answers/ε) ≥ 0.
 
     A new label moves a lead by 2, so every answer is (ε/answers)-DP; after `answers` queries, whatever they
     were, it stops. Queries leave no trace.
     """
 
-    protocols = ("Figure1",)
     State = VotesState
 
-    epsilon: float = 1.0
     answers: int = 2
-
-    @property
-    def claim(self) -> Claim:
-        return Claim(
-            epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY)
-        )
-
-    common_random_numbers = True
 
     @property
     def scale(self) -> float:
@@ -243,16 +254,10 @@ class FreeRepeats(PointVotes):
 # --- sparse vector ------------------------------------------------------------------------------------------
 
 
-class SparseState:
-    """Sparse count in a batch of games."""
-
+class SparseState(PredictorState):
     def __init__(self, spec: SparseCount, games: int, rng: np.random.Generator) -> None:
-        self.spec, self.games, self.rng = spec, games, rng
+        super().__init__(spec, games, rng)
         self.mechanism = AboveThreshold(games, rng, threshold=spec.threshold, epsilon=spec.epsilon)
-        self.halted = np.zeros(games, bool)
-
-    def train(self, training: Training) -> None:
-        self.training = training
 
     def predict(self, x: np.ndarray) -> np.ndarray:
         above = self.above(ones_at(self.training, x))
@@ -272,20 +277,17 @@ def ones_at(training: Training, x: np.ndarray) -> np.ndarray:
 
 
 @attrs.frozen
-class SparseCount(NamedByClass, Learner):
-    """AboveThreshold on the number of ones at the point: answers 0 until it answers 1, and then stops."""
+class SparseCount(Predictor):
+    """AboveThreshold on the number of ones at the point: answers 0 until it answers 1, and then stops.
 
-    protocols = ("Figure1",)
+    It has common random numbers, since with one halt no threshold is drawn anew.
+    """
+
+    protects = (PrivacyUnit.TRAINING_EXAMPLE,)
     State = SparseState
 
     epsilon: float = 2.0
     threshold: float = 1.0
-
-    @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
-
-    common_random_numbers = True  # with one halt no threshold is drawn anew
 
 
 @attrs.frozen

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import attrs
 import numpy as np
+from mutants.figure1_learners import Predictor, PredictorState
 from mutants.release_learners import for_each_game, laplace_noise
 from support.simple_players import NamedByClass
 
-from arena import Claim, Learner, PrivacyUnit, Sample, Training, Unsupported
+from arena import Claim, Learner, Sample, Training, Unsupported
 from learners.everlasting.paper_versions import EverlastingV2, V2State
 
 
-class TeachersState:
+class TeachersState(PredictorState):
     """Teachers of a batch of games. Each holds a threshold: the first point with label 1 in its chunk."""
-
-    def __init__(self, spec: Disjoint, games: int, rng: np.random.Generator) -> None:
-        self.spec, self.games, self.rng = spec, games, rng
-        self.halted = np.zeros(games, bool)
 
     def train(self, training: Training) -> None:
         self.thresholds = for_each_game(training, self.spec.taught)
@@ -31,26 +28,16 @@ class TeachersState:
 
 
 @attrs.frozen
-class Disjoint(NamedByClass, Learner):
+class Disjoint(Predictor):
     """One answer: 1 where the votes of teachers, each trained on two examples, + Lap(1/ε) reach one half."""
 
-    protocols = ("Figure1",)
     State = TeachersState
 
-    epsilon: float = 1.0
     teachers: int = 4
-
-    @property
-    def claim(self) -> Claim:
-        return Claim(
-            epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY)
-        )
 
     @property
     def sample_size(self) -> int:
         return 2 * self.teachers
-
-    common_random_numbers = True
 
     def chunks(self) -> np.ndarray:
         """(teachers, λ): the places of each teacher's examples."""
