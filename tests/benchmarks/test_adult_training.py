@@ -47,13 +47,3 @@ def test_the_picture_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     path = adult_training.draw(certified, dict.fromkeys(adult_training.BATCHES, means))
     assert path == tmp_path / "adult_training.svg"
     assert path.stat().st_size > 10_000
-
-
-def test_the_tables_are_printed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    def measure(measure: object, cases: list[dict], seeds: int) -> np.ndarray:
-        return np.full((len(cases), seeds, 2), [0.5, 0.75])
-
-    monkeypatch.setattr(adult_training, "measure_cases", measure)
-    certified = adult_training.print_certified(adult_training.LARGE)
-    assert certified.shape == (4, 1, 2)
-    assert "0.75 (0.50)" in capsys.readouterr().out

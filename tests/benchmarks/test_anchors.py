@@ -50,7 +50,6 @@ def test_what_was_measured_is_not_measured_again(folder: Path, monkeypatch: pyte
         measure_tool("tool", ["numpy"], {"one": claim_one}, {"run": claim_one}, complete=["one", "run"])
         assert len(Path("calls").read_text().split()) == 2 * (1 + 3) + 2 * 60
     tool = read_tool("tool")
-    assert tool is not None
     assert tool.bounds == {f"one | {CASE.name}": [1.0] * 3, f"run | {RUN.name}": [1.0] * 3}
     assert tool.nulls == {"one | 4": [1.0] * 60, "run | 4": [1.0] * 60}
     tool.path.write_text(tool.path.read_text()[:-5])

@@ -176,7 +176,6 @@ def test_no_sums_of_a_step_are_further_apart_than_claimed(
         features=1, size=10, batch=1, steps=1, noise=noise, sampling=sampling, neighbours=neighbours
     )
     curve = learner.claim.curve
-    assert curve is not None
     epsilons = np.array([0.05, 0.5, 1.0, 2.0, 4.0])
     x = np.linspace(-2 - 10 * noise, 2 + 10 * noise, 40_001)
     for other in (-1.0, 0.0, 1.0) if sampling == FIXED else (0.0,):
@@ -194,7 +193,6 @@ def test_no_sums_of_a_group_are_further_apart_than_claimed(relation: str) -> Non
     """A step of Poisson sampling in which each example of the group is drawn on its own."""
     learner = DPSGD(features=1, size=10, batch=2, steps=1, noise=1.0, neighbours=relation)
     curve = learner.claim.curve
-    assert curve is not None
     moved = -1.0 if read_relation(relation).kind is Neighbours.REPLACE_GROUP else 0.0
     x = np.linspace(-14, 14, 40_001)
     chances = np.array([0.64, 0.32, 0.04])

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-from scipy import stats
 from support.laws.learner_laws import check_common_random_numbers
-from support.simple_players import Scripted
-from support.statistical import check_cdf, expect_rejection, statistical
 
 from adversaries.online.adaptive import Contrarian
 from adversaries.online.random_sequences import CommittedExamples
 from adversaries.online.special_swap import SpecialSwap
 from adversaries.release.point_swap import CountSwap
-from arena import Adaptive, Learner, Moves, Oblivious, PrivacyUnit, Release, Sample, SpecialRound, Train, play
+from arena import Adaptive, Learner, Oblivious, PrivacyUnit, Release, Sample, SpecialRound
 from arena.concepts import Thresholds
 from arena.testing import check_adversary, check_learner
 from learners.everlasting.paper_versions import EverlastingV1, EverlastingV2
@@ -49,36 +45,8 @@ def test_every_shipped_learner_conforms(learner: Learner) -> None:
     check_learner(learner)
 
 
-# --- laplace-count ------------------------------------------------------------------------------------
-
-
-@statistical(rate=3 * RATE)
-def test_laplace_count_has_its_law() -> None:
-    learner = LaplaceCount(epsilon=0.5)
-    sample = Sample([0.0, 0.0], [0, 1], [4, 3])
-    seen = play(learner, Scripted(release(sample)), Release(), games=400_000, seed=1).score
-    assert seen is not None
-    law = stats.laplace(loc=3, scale=2)
-    check_cdf(seen, law.cdf, rate=RATE, effect=0.01, power=1 - 1e-8)
-    seen = play(LaplaceCount(epsilon=0.55), Scripted(release(sample)), Release(), games=400_000, seed=1).score
-    assert seen is not None
-    with expect_rejection():
-        check_cdf(seen, law.cdf, rate=RATE, effect=0.01, power=1 - 1e-8)
-
-
-def release(sample: Sample):  # type: ignore[no-untyped-def]
-    def moves(games: int, rng: np.random.Generator) -> Moves:
-        reply = yield Train(sample)
-        return reply.value
-
-    return moves
-
-
 def test_count_swap_conforms() -> None:
     check_adversary(CountSwap(), LaplaceCount(), Release())
-
-
-# --- between-thresholds ---------------------------------------------------------------------------------
 
 
 def test_between_thresholds_claims_what_its_gap_allows() -> None:
@@ -89,9 +57,6 @@ def test_between_thresholds_claims_what_its_gap_allows() -> None:
     assert claim.protects == (PrivacyUnit.TRAINING_EXAMPLE,)
     assert BetweenThresholdsPredictor(size=20).claim.empty
     assert BetweenThresholdsPredictor(halts=50).claim.epsilon > 5
-
-
-# --- noisy-majority -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

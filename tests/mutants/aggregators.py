@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 from support.simple_players import NamedByClass, copy_settings
 
-from arena import UNSTABLE, AnswerLaw, Claim, Sample, Unsupported
+from arena import UNSTABLE, AnswerLaw, Sample, Unsupported
 from learners.mechanisms.noise import gaussian_sigma, laplace_cdf
 from learners.mechanisms.sparse_vector import AboveThreshold
 from learners.pate.independent_answers import (
@@ -29,9 +29,7 @@ from learners.pate.voters import Ensemble, Voters, VotingLaw, divide_sample
 class Broken(NamedByClass, Voters):
     """Base of the broken aggregators. None has an output distribution."""
 
-    @property
-    def common_random_numbers(self) -> bool:
-        return False
+    common_random_numbers = False
 
     def law(self, sample: Sample) -> AnswerLaw:
         raise Unsupported(f"{self.name} has no exact output distribution")
@@ -51,9 +49,6 @@ class BrokenSvt(Broken, PateSvt):
     unstable: int = 1
     scale: float | None = 1.0
     threshold: float | None = 4.0
-
-    def start(self, games: int, rng: np.random.Generator) -> ScreeningState:
-        return self.State(self, games, rng)
 
 
 @attrs.frozen
@@ -134,20 +129,16 @@ class TellsTheTie(BrokenSvt):
 # --- distance-to-instability --------------------------------------------------------------------------------
 
 
-class BareDistanceState(DistanceToInstabilityState):
-    def _answer(self, ones: np.ndarray) -> np.ndarray:
-        return np.where(self._limits[ones] < 0, self._majority[ones], np.int8(UNSTABLE))
-
-
 @attrs.frozen
 class BareDistance(Broken, DistanceToInstability):
     """The slip: the distance is compared with Γ without noise. No ε holds."""
 
+    class State(DistanceToInstabilityState):
+        def _answer(self, ones: np.ndarray) -> np.ndarray:
+            return np.where(self._limits[ones] < 0, self._majority[ones], np.int8(UNSTABLE))
+
     teachers: int = 9
     threshold: float | None = 3.5
-
-    def start(self, games: int, rng: np.random.Generator) -> BareDistanceState:
-        return BareDistanceState(self, games, rng)
 
 
 # --- pate-gaussian ------------------------------------------------------------------------------------------
@@ -185,25 +176,21 @@ class TwoTeachersEach(BrokenGaussian):
         return Ensemble((*teachers, *teachers))
 
 
-class OneNumberState(PateGaussianState):
-    def __init__(self, spec: PateGaussian, games: int, rng: np.random.Generator) -> None:
-        super().__init__(spec, games, rng)
-        self._shared_noise = self._sigma * rng.standard_normal(games)
-
-    def _answer(self, ones: np.ndarray) -> np.ndarray:
-        return ones + self._shared_noise >= self._spec.teachers / 2
-
-
 @attrs.frozen
 class OneNumber(BrokenGaussian):
     """The slip: all answers of a game share one noise. No ε holds: two points with the same votes can have
     the answers 0 and 1 in one world only.
     """
 
-    queries: int = 2
+    class State(PateGaussianState):
+        def __init__(self, spec: PateGaussian, games: int, rng: np.random.Generator) -> None:
+            super().__init__(spec, games, rng)
+            self._shared_noise = self._sigma * rng.standard_normal(games)
 
-    def start(self, games: int, rng: np.random.Generator) -> OneNumberState:
-        return OneNumberState(self, games, rng)
+        def _answer(self, ones: np.ndarray) -> np.ndarray:
+            return ones + self._shared_noise >= self._spec.teachers / 2
+
+    queries: int = 2
 
 
 # --- one that keeps its claim -------------------------------------------------------------------------------
@@ -218,19 +205,6 @@ class OneThreshold(AboveThreshold):
         self._drawn = True
 
 
-class KeepsThresholdState(ScreeningState):
-    def __init__(self, spec: PateSvt, games: int, rng: np.random.Generator) -> None:
-        super().__init__(spec, games, rng)
-        self._screen = OneThreshold(
-            games,
-            rng,
-            threshold=-spec.effective_threshold,
-            epsilon=2 / spec.effective_scale,
-            halts=spec.unstable,
-        )
-        self.halted = self._screen.halted
-
-
 @attrs.frozen
 class KeepsThreshold(NamedByClass, PateSvt):
     """No slip, though it looks like one: the threshold's noise is not drawn afresh after a ⊥.
@@ -240,21 +214,28 @@ class KeepsThreshold(NamedByClass, PateSvt):
     the mean of a power, which is at least the power of the mean.
     """
 
+    class State(ScreeningState):
+        def __init__(self, spec: PateSvt, games: int, rng: np.random.Generator) -> None:
+            super().__init__(spec, games, rng)
+            self._screen = OneThreshold(
+                games,
+                rng,
+                threshold=-spec.effective_threshold,
+                epsilon=2 / spec.effective_scale,
+                halts=spec.unstable,
+            )
+            self.halted = self._screen.halted
+
     teachers: int = 9
     queries: int = 6
     unstable: int = 2
     scale: float | None = 1.0
     threshold: float | None = 4.0
 
-    @property
-    def common_random_numbers(self) -> bool:
-        return True
+    common_random_numbers = True
 
     def law(self, sample: Sample) -> KeptThreshold:
         return KeptThreshold(self, sample)
-
-    def start(self, games: int, rng: np.random.Generator) -> KeepsThresholdState:
-        return KeepsThresholdState(self, games, rng)
 
 
 class KeptThreshold(VotingLaw):
@@ -314,17 +295,7 @@ class HalfOfAVote(NamedByClass, PateGaussian):
     def effective_sigma(self) -> float:
         return gaussian_sigma(epsilon=self.epsilon, delta=self.delta, sensitivity=sqrt(self.queries) / 2)
 
-    @property
-    def claim(self) -> Claim:
-        return VOTES.claim
-
-
-class BareScreenState(PateGaussianState):
-    """A running bare-screen."""
-
-    def _answer(self, ones: np.ndarray) -> np.ndarray:
-        noisy = super()._answer(ones)
-        return np.where(2 * ones - self._spec.teachers == 1, UNSTABLE, noisy)
+    claim = VOTES.claim
 
 
 @attrs.frozen
@@ -334,11 +305,13 @@ class BareScreen(NamedByClass, PateGaussian):
     One vote decides whether the answer is ⊥: nothing is private.
     """
 
+    class State(PateGaussianState):
+        def _answer(self, ones: np.ndarray) -> np.ndarray:
+            noisy = super()._answer(ones)
+            return np.where(2 * ones - self._spec.teachers == 1, UNSTABLE, noisy)
+
     def law(self, sample):  # type: ignore[no-untyped-def]  # it has none
         return super(PateGaussian, self).law(sample)
-
-    def start(self, games: int, rng: np.random.Generator) -> PateGaussianState:
-        return BareScreenState(self, games, rng)
 
 
 HALF, BARE = copy_settings(HalfOfAVote, VOTES), copy_settings(BareScreen, VOTES)

@@ -10,7 +10,7 @@ from support.simple_players import NamedByClass
 
 from adversaries.common.training_samples import build_tied_sample
 from adversaries.figure1.base import find_vote_points
-from arena import Adversary, Claim, Learner, Moves, Queries, Query, Sample, Train
+from arena import Adversary, Learner, Moves, Queries, Query, Sample, Train
 from learners.everlasting.bbl_round import BBLRound
 from learners.everlasting.everlasting_counter import CounterState, EverlastingCounter
 from learners.everlasting.everlasting_gaussian import EverlastingGaussian, GaussianState
@@ -71,8 +71,7 @@ class CounterRefreshes(NamedByClass, EverlastingCounter):
     where more may be spent on longer ones.
     """
 
-    def start(self, games: int, rng: np.random.Generator) -> RefreshesState:
-        return RefreshesState(self, games, rng)
+    State = RefreshesState
 
 
 class EverySecond(BetweenThresholds):
@@ -88,12 +87,6 @@ class EverySecond(BetweenThresholds):
         super()._start(due)
 
 
-class RefreshesLateState(RefreshesState):
-    """counter-refreshes-late in a batch of games."""
-
-    mechanism = EverySecond
-
-
 @attrs.frozen
 class CounterRefreshesLate(CounterRefreshes):
     """The slip: that of counter-refreshes, with thresholds that are drawn anew after every second ⊤.
@@ -101,8 +94,8 @@ class CounterRefreshesLate(CounterRefreshes):
     A query that causes a ⊤ makes usual thresholds of unusual ones if it is the second one.
     """
 
-    def start(self, games: int, rng: np.random.Generator) -> RefreshesLateState:
-        return RefreshesLateState(self, games, rng)
+    class State(RefreshesState):
+        mechanism = EverySecond
 
 
 @attrs.frozen
@@ -113,9 +106,7 @@ class CountsHalf(NamedByClass, EverlastingCounter):
     def counter_epsilon_run(self) -> float:
         return 2 * super().counter_epsilon_run
 
-    @property
-    def claim(self) -> Claim:
-        return ROUND.claim
+    claim = ROUND.claim
 
     def stopping_count(self, index: int) -> float:
         return ROUND.stopping_count(index)
@@ -155,7 +146,6 @@ class RemembersMarkedVotes(DrawsAgainVotes):
         self._noises: dict[tuple[int, float], float] = {}
 
     def respond(self, values: np.ndarray, points: np.ndarray | None = None) -> np.ndarray:
-        assert points is not None
         answers = []
         for k in range(values.shape[1]):
             fresh = values[:, k : k + 1] + self._sigma * self._rng.standard_normal((len(values), 1))
@@ -170,27 +160,25 @@ class RemembersMarkedVotes(DrawsAgainVotes):
         return np.concatenate(answers, axis=1)
 
 
-class OtherVotesState(GaussianState):
-    """everlasting-gaussian with another mechanism."""
-
-    _learner: DrawsAgain
-
-    def _build_mechanism(self, round: BBLRound) -> MarkedVotes:
-        usual = super()._build_mechanism(round)
-        settings = {"sigma": 1 / round.noise, "gap": self._learner.gap / round.noise, "size": round.teachers}
-        return self._learner.mechanism(
-            self._games, self._rng, halts=usual._halts, watch=usual._watch, **settings
-        )
-
-
 @attrs.frozen
 class DrawsAgain(NamedByClass, EverlastingGaussian):
     """The slip: a point is charged once, but its noise is drawn anew whenever it is asked."""
 
-    mechanism: ClassVar[type[MarkedVotes]] = DrawsAgainVotes
+    class State(GaussianState):
+        _learner: DrawsAgain
 
-    def start(self, games: int, rng: np.random.Generator) -> OtherVotesState:
-        return OtherVotesState(self, games, rng)
+        def _build_mechanism(self, round: BBLRound) -> MarkedVotes:
+            usual = super()._build_mechanism(round)
+            settings = {
+                "sigma": 1 / round.noise,
+                "gap": self._learner.gap / round.noise,
+                "size": round.teachers,
+            }
+            return self._learner.mechanism(
+                self._games, self._rng, halts=usual._halts, watch=usual._watch, **settings
+            )
+
+    mechanism: ClassVar[type[MarkedVotes]] = DrawsAgainVotes
 
 
 @attrs.frozen
@@ -331,29 +319,16 @@ class FirstOnes(StreamingSubset):
         return np.concatenate(self._chosen_points, axis=1)
 
 
-class FirstShareState(FreshState):
-    def _new_pool(self, index: int) -> StreamingSubset:
-        usual = super()._new_pool(index)
-        return FirstOnes(self._games, of=usual._to_come, choose=usual._choose, rng=self._rng)
-
-
 @attrs.frozen
 class FirstShare(NamedByClass, EverlastingFresh):
     """The slip: D̂_i are the first points of D_i, and no random part of them, so that no chance of being left
     out protects a point. Whoever comes first is learned from for certain.
     """
 
-    def start(self, games: int, rng: np.random.Generator) -> FirstShareState:
-        return FirstShareState(self, games, rng)
-
-
-class CountsKindsState(FreshState):
-    def receive_unlabelled(self, x: np.ndarray) -> None:
-        super().receive_unlabelled(x)
-        self.came = np.concatenate([getattr(self, "came", x[:, :0]), x], axis=1)
-        if self._ready:
-            kinds = np.array([len(np.unique(row)) for row in self.came])
-            self._stopped = self._stopped | (kinds < 2)
+    class State(FreshState):
+        def _new_pool(self, index: int) -> StreamingSubset:
+            usual = super()._new_pool(index)
+            return FirstOnes(self._games, of=usual._to_come, choose=usual._choose, rng=self._rng)
 
 
 @attrs.frozen
@@ -362,18 +337,19 @@ class CountsKinds(NamedByClass, EverlastingFresh):
     stop, where the other does not. No ε holds.
     """
 
-    def start(self, games: int, rng: np.random.Generator) -> CountsKindsState:
-        return CountsKindsState(self, games, rng)
-
-
-class LeaksState(FreshState):
-    def _add_queries(self, x: np.ndarray) -> None:
-        self.receive_unlabelled(x)
+    class State(FreshState):
+        def receive_unlabelled(self, x: np.ndarray) -> None:
+            super().receive_unlabelled(x)
+            self.came = np.concatenate([getattr(self, "came", x[:, :0]), x], axis=1)
+            if self._ready:
+                kinds = np.array([len(np.unique(row)) for row in self.came])
+                self._stopped = self._stopped | (kinds < 2)
 
 
 @attrs.frozen
 class LeaksQueries(NamedByClass, EverlastingFresh):
     """The slip: queries are points like others, so they are learned from too, and cost (0, 0) no longer."""
 
-    def start(self, games: int, rng: np.random.Generator) -> LeaksState:
-        return LeaksState(self, games, rng)
+    class State(FreshState):
+        def _add_queries(self, x: np.ndarray) -> None:
+            self.receive_unlabelled(x)

@@ -5,29 +5,49 @@ None but `WholeSample` learns from queries. Sizes and budgets are small, so that
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 import attrs
 import numpy as np
 from mutants.release_learners import for_each_game, laplace_noise
 from support.simple_players import NamedByClass
 
-from arena import Claim, InvalidArgument, Learner, PrivacyUnit, Sample, Training, Unsupported
+from arena import Claim, InvalidArgument, Learner, PrivacyUnit, Training
 from arena.randomness import generator
-from learners.everlasting.paper_versions import EverlastingV2, V2State
 from learners.mechanisms.sparse_vector import AboveThreshold
 
-# --- votes of the examples at a point -----------------------------------------------------------------------
 
+class PredictorState:
+    """A learner in a batch of games, with its training sets."""
 
-class VotesState:
-    """Point votes in a batch of games."""
-
-    def __init__(self, spec: PointVotes, games: int, rng: np.random.Generator) -> None:
+    def __init__(self, spec: Any, games: int, rng: np.random.Generator) -> None:
         self.spec, self.games, self.rng = spec, games, rng
-        self.asked = 0
         self.halted = np.zeros(games, bool)
 
     def train(self, training: Training) -> None:
         self.training = training
+
+
+@attrs.frozen
+class Predictor(NamedByClass, Learner):
+    """Base: a claim of (ε, 0)-DP for `protects`, and common random numbers."""
+
+    protocols = ("Figure1",)
+    protects: ClassVar[tuple[PrivacyUnit, ...]] = (PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY)
+    common_random_numbers = True
+
+    epsilon: float = 1.0
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(epsilon=self.epsilon, delta=0, protects=self.protects)
+
+
+# --- votes of the examples at a point -----------------------------------------------------------------------
+
+
+class VotesState(PredictorState):
+    asked = 0
 
     def predict(self, x: np.ndarray) -> np.ndarray:
         label = self.answer(x)
@@ -55,36 +75,21 @@ def leads(training: Training, x: np.ndarray) -> np.ndarray:
 
 
 @attrs.frozen
-class PointVotes(NamedByClass, Learner):
+class PointVotes(Predictor):
     """Answers 1 where the examples at the point have (ones) - (zeros) + Lap(2 answers/ε) ≥ 0.
 
     A new label moves a lead by 2, so every answer is (ε/answers)-DP; after `answers` queries, whatever they
     were, it stops. Queries leave no trace.
     """
 
-    protocols = ("Figure1",)
     State = VotesState
 
-    epsilon: float = 1.0
     answers: int = 2
-
-    @property
-    def claim(self) -> Claim:
-        return Claim(
-            epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY)
-        )
-
-    @property
-    def common_random_numbers(self) -> bool:
-        return True
 
     @property
     def scale(self) -> float:
         """The scale of the noise of an answer."""
         return 2 * self.answers / self.epsilon
-
-    def start(self, games: int, rng: np.random.Generator) -> VotesState:
-        return self.State(self, games, rng)
 
 
 @attrs.frozen
@@ -249,16 +254,10 @@ class FreeRepeats(PointVotes):
 # --- sparse vector ------------------------------------------------------------------------------------------
 
 
-class SparseState:
-    """Sparse count in a batch of games."""
-
+class SparseState(PredictorState):
     def __init__(self, spec: SparseCount, games: int, rng: np.random.Generator) -> None:
-        self.spec, self.games, self.rng = spec, games, rng
+        super().__init__(spec, games, rng)
         self.mechanism = AboveThreshold(games, rng, threshold=spec.threshold, epsilon=spec.epsilon)
-        self.halted = np.zeros(games, bool)
-
-    def train(self, training: Training) -> None:
-        self.training = training
 
     def predict(self, x: np.ndarray) -> np.ndarray:
         above = self.above(ones_at(self.training, x))
@@ -278,25 +277,17 @@ def ones_at(training: Training, x: np.ndarray) -> np.ndarray:
 
 
 @attrs.frozen
-class SparseCount(NamedByClass, Learner):
-    """AboveThreshold on the number of ones at the point: answers 0 until it answers 1, and then stops."""
+class SparseCount(Predictor):
+    """AboveThreshold on the number of ones at the point: answers 0 until it answers 1, and then stops.
 
-    protocols = ("Figure1",)
+    It has common random numbers, since with one halt no threshold is drawn anew.
+    """
+
+    protects = (PrivacyUnit.TRAINING_EXAMPLE,)
     State = SparseState
 
     epsilon: float = 2.0
     threshold: float = 1.0
-
-    @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
-
-    @property
-    def common_random_numbers(self) -> bool:
-        return True  # with one halt no threshold is drawn anew
-
-    def start(self, games: int, rng: np.random.Generator) -> SparseState:
-        return self.State(self, games, rng)
 
 
 @attrs.frozen
@@ -322,122 +313,3 @@ class HaltsOnTrueCount(SparseCount):
             count = ones_at(self.training, x)
             self.halted = self.halted | (count >= self.spec.threshold)
             return self.above(count)
-
-
-# --- teachers -----------------------------------------------------------------------------------------------
-
-
-class TeachersState:
-    """Teachers of a batch of games. Each holds a threshold: the first point with label 1 in its chunk."""
-
-    def __init__(self, spec: Disjoint, games: int, rng: np.random.Generator) -> None:
-        self.spec, self.games, self.rng = spec, games, rng
-        self.halted = np.zeros(games, bool)
-
-    def train(self, training: Training) -> None:
-        self.thresholds = for_each_game(training, self.spec.taught)
-
-    def predict(self, x: np.ndarray) -> np.ndarray:
-        self.halted = np.ones(self.games, bool)
-        votes = (self.thresholds <= x[:, None]).sum(axis=1)
-        return self.noisy(votes) >= self.spec.teachers / 2
-
-    def noisy(self, votes: np.ndarray) -> np.ndarray:
-        return votes + laplace_noise(self.rng, votes.shape, 1 / self.spec.epsilon)
-
-
-@attrs.frozen
-class Disjoint(NamedByClass, Learner):
-    """One answer: 1 where the votes of teachers, each trained on two examples, + Lap(1/ε) reach one half."""
-
-    protocols = ("Figure1",)
-    State = TeachersState
-
-    epsilon: float = 1.0
-    teachers: int = 4
-
-    @property
-    def claim(self) -> Claim:
-        return Claim(
-            epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY)
-        )
-
-    @property
-    def sample_size(self) -> int:
-        return 2 * self.teachers
-
-    @property
-    def common_random_numbers(self) -> bool:
-        return True
-
-    def start(self, games: int, rng: np.random.Generator) -> TeachersState:
-        return self.State(self, games, rng)
-
-    def chunks(self) -> np.ndarray:
-        """(teachers, λ): the places of each teacher's examples."""
-        return np.arange(self.sample_size).reshape(self.teachers, 2)
-
-    def taught(self, sample: Sample) -> np.ndarray:
-        """(teachers,): the thresholds learned from a sample."""
-        if sample.size < self.sample_size:
-            raise Unsupported(f"{self.name} needs {self.sample_size} examples", value=sample.size)
-        points, labels = sample.rows()
-        chunks = self.chunks()
-        return np.where(labels[chunks] == 1, points[chunks], np.inf).min(axis=1)
-
-
-@attrs.frozen
-class SharedExample(Disjoint):
-    """The slip: a chunk of three examples reaches into the next one. Loses 2ε: an example moves two votes."""
-
-    def chunks(self) -> np.ndarray:
-        starts = 2 * np.arange(self.teachers)
-        return (starts[:, None] + np.arange(3)) % self.sample_size
-
-
-@attrs.frozen
-class NoNoiseIfUnanimous(Disjoint):
-    """The slip: where all teachers agree the answer needs no noise.
-
-    No ε holds: without a vote the answer is 0 for certain, with one it is 1 with chance e^-ε/2.
-    """
-
-    class State(TeachersState):
-        def noisy(self, votes: np.ndarray) -> np.ndarray:
-            unanimous = (votes == 0) | (votes == self.spec.teachers)
-            return np.where(unanimous, votes, super().noisy(votes))
-
-
-# --- GenericBBL ---------------------------------------------------------------------------------------------
-
-SUBSET = EverlastingV2(teachers=2, chunk=1, answers=2, rounds=1, noise=1.0, training_rate=0.1, rate=0.01)
-
-
-@attrs.frozen
-class WholeSample(NamedByClass, Learner):
-    """The slip: it asks for as many examples as its teachers take, so that the random subset of step 2 is all
-    of them, and still claims what a subset at the printed rate would cost.
-
-    Both answers have noise for ε′ = 1, and one vote of two changes: loses 2, where 0.58 is claimed, which is
-    ln(1 + 0.1 (e^2.17 - 1)).
-    """
-
-    protocols = ("Figure1",)
-
-    printed: EverlastingV2 = SUBSET
-
-    @property
-    def claim(self) -> Claim:
-        return self.printed.claim
-
-    @property
-    def run(self) -> EverlastingV2:
-        """What is run."""
-        return attrs.evolve(self.printed, training_rate=1.0)
-
-    @property
-    def sample_size(self) -> int:
-        return self.run.sample_size
-
-    def start(self, games: int, rng: np.random.Generator) -> V2State:
-        return self.run.start(games, rng)

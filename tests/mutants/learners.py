@@ -13,7 +13,9 @@ from typing import Any
 import attrs
 from mutants import aggregators as voting
 from mutants import figure1_learners as figure1
+from mutants import mean_learners as means
 from mutants import release_learners as release
+from mutants import teacher_learners as teachers
 from mutants.aggregators import AGGREGATORS
 from mutants.lists import LISTS
 from mutants.online import halfspaces
@@ -112,10 +114,10 @@ MUTANTS = (
     BrokenLearner(release.RefusesEmptySelection(), release.SelectedMean(), loses=inf, raises=True),
     BrokenLearner(release.OrderOfData(), release.PointHistogram(), loses=inf),
     BrokenLearner(release.EpsilonForDelta(), release.StableHistogram(), loses=inf),
-    BrokenLearner(release.UnclippedSum(), release.ClippedSum(), loses=inf),
-    BrokenLearner(release.VarianceForDeviation(), release.GaussianMean(), loses=1.8015),
-    BrokenLearner(release.ChoiceWithoutTheTwo(), release.CommonPoint(), loses=2.0),
-    BrokenLearner(release.CoinForFlip(), release.IndependentFlips(), loses=log(1 + 2 * exp(1))),
+    BrokenLearner(means.UnclippedSum(), means.ClippedSum(), loses=inf),
+    BrokenLearner(means.VarianceForDeviation(), means.GaussianMean(), loses=1.8015),
+    BrokenLearner(means.ChoiceWithoutTheTwo(), means.CommonPoint(), loses=2.0),
+    BrokenLearner(means.CoinForFlip(), means.IndependentFlips(), loses=log(1 + 2 * exp(1))),
     *(BrokenLearner(mutant, mutant.twin, loses, **more) for mutant, loses, more in LISTS),
     BrokenLearner(figure1.StaleNoise(), figure1.PointVotes(answers=8), loses=inf, protocol="Figure1"),
     BrokenLearner(figure1.PaysForOneAnswer(), figure1.PointVotes(answers=8), loses=8.0, protocol="Figure1"),
@@ -128,9 +130,9 @@ MUTANTS = (
     BrokenLearner(figure1.FreeRepeats(), figure1.PointVotes(), loses=inf, protocol="Figure1"),
     BrokenLearner(figure1.BareThreshold(), figure1.SparseCount(), loses=inf, protocol="Figure1"),
     BrokenLearner(figure1.HaltsOnTrueCount(), figure1.SparseCount(), loses=inf, protocol="Figure1"),
-    BrokenLearner(figure1.SharedExample(), figure1.Disjoint(), loses=2.0, protocol="Figure1"),
-    BrokenLearner(figure1.NoNoiseIfUnanimous(), figure1.Disjoint(), loses=inf, protocol="Figure1"),
-    BrokenLearner(figure1.WholeSample(), figure1.SUBSET, loses=2.0, protocol="Figure1"),
+    BrokenLearner(teachers.SharedExample(), teachers.Disjoint(), loses=2.0, protocol="Figure1"),
+    BrokenLearner(teachers.NoNoiseIfUnanimous(), teachers.Disjoint(), loses=inf, protocol="Figure1"),
+    BrokenLearner(teachers.WholeSample(), teachers.SUBSET, loses=2.0, protocol="Figure1"),
     *(
         BrokenLearner(mutant, mutant.twin, loses, protocol="Voting", **more)
         for mutant, loses, more in AGGREGATORS

@@ -9,16 +9,16 @@ from typing import Any
 
 import attrs
 import numpy as np
-from support.simple_players import NamedByClass
+from support.simple_players import BrokenLearner
 
-from arena import Claim, Finite, Sample, Unsupported
+from arena import Finite, Sample, Unsupported
 from arena.concepts import ConceptClass, DecisionLists, Variables
 from learners.lists.private_decision_list import PrivateDecisionList, PrivateDecisionListState
 from learners.mechanisms.selection import EMCover
 
 
 @attrs.frozen
-class BrokenList(NamedByClass, PrivateDecisionList):
+class BrokenList(BrokenLearner, PrivateDecisionList):
     """Base of the broken learners: their settings and their running state. None has an output
     distribution."""
 
@@ -135,10 +135,6 @@ class ClaimsOneRound(BrokenList):
     @property
     def effective_rate(self) -> float:
         return self.epsilon
-
-    @property
-    def claim(self) -> Claim:
-        return self.twin.claim
 
 
 # The broken learners, the least ε that holds at δ, and settings of their audits and searches.

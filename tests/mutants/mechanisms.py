@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 import numpy as np
-from support.laws import mechanism_laws as laws
+from support.laws.mechanism_laws import OF_ABOVE, OF_BETWEEN, check_laplace_law, check_selection
 
 from learners.mechanisms.noise import laplace
 from learners.mechanisms.selection import exponential_mechanism
@@ -96,15 +96,19 @@ class BetweenSameSign(BetweenThresholds):
         self._uppers[rows] = self._lowers[rows] + (self._upper - self._lower)
 
 
-class BetweenNotRedrawn(BetweenThresholds):
-    """An instance after "between" keeps the μ of the one before."""
+class NotRedrawn:
+    """An instance after a halt keeps the noise of the thresholds of the one before."""
 
     _started = False
 
     def _start(self, rows: np.ndarray) -> None:
         if not self._started:
-            super()._start(rows)
+            super()._start(rows)  # type: ignore[misc]
         self._started = True
+
+
+class BetweenNotRedrawn(NotRedrawn, BetweenThresholds):
+    pass
 
 
 class BetweenRedrawnForAll(BetweenThresholds):
@@ -146,11 +150,15 @@ class BetweenCrossedIsTop(BetweenThresholds):
         self._lowers[rows], self._uppers[rows] = np.minimum(lowers, uppers), np.maximum(lowers, uppers)
 
 
-class BetweenOneHaltMore(BetweenThresholds):
-    """It halts one outcome "between" too late."""
+class OneHaltMore:
+    """It halts one outcome "between" or "above" too late."""
 
     def __init__(self, games: int, rng: np.random.Generator, *, halts: int = 1, **options: Any) -> None:
-        super().__init__(games, rng, halts=halts + 1, **options)
+        super().__init__(games, rng, halts=halts + 1, **options)  # type: ignore[call-arg]
+
+
+class BetweenOneHaltMore(OneHaltMore, BetweenThresholds):
+    pass
 
 
 class BetweenNoiseOfPairs(BetweenThresholds):
@@ -179,15 +187,8 @@ class PairedHalts(RestartBudget):
 # --- AboveThreshold -----------------------------------------------------------------------------------------
 
 
-class AboveNotRedrawn(AboveThreshold):
-    """An instance after "above" keeps the threshold of the one before."""
-
-    _started = False
-
-    def _start(self, rows: np.ndarray) -> None:
-        if not self._started:
-            super()._start(rows)
-        self._started = True
+class AboveNotRedrawn(NotRedrawn, AboveThreshold):
+    pass
 
 
 class AboveNoiseOnlyOnValues(AboveThreshold):
@@ -220,43 +221,40 @@ class AboveNoiseOfPairs(AboveThreshold):
         self._thresholds[1::2] = self._thresholds[::2]
 
 
-class AboveOneHaltMore(AboveThreshold):
-    """It halts one "above" too late."""
-
-    def __init__(self, games: int, rng: np.random.Generator, *, halts: int = 1, **options: Any) -> None:
-        super().__init__(games, rng, halts=halts + 1, **options)
+class AboveOneHaltMore(OneHaltMore, AboveThreshold):
+    pass
 
 
 MUTANTS = [
-    Mutant(scale_5_percent_large, laws.check_laplace_law, "the distribution of"),
-    Mutant(variance_for_scale, laws.check_laplace_law, "the distribution of"),
-    Mutant(never_negative, laws.check_laplace_law, "the distribution of 1,400,832 samples is 0.5 from"),
-    Mutant(signs_of_short_words, laws.check_laplace_law, "the distribution of"),
-    Mutant(one_sign_for_eight, laws.check_laplace_law, "the mean of 700,416 samples is 1,"),
-    Mutant(score_without_sensitivity, laws.check_selection, "cell 1 occurred"),
-    Mutant(score_without_the_two, laws.check_selection, "cell 1 occurred"),
-    Mutant(score_10_percent_large, laws.check_selection, "cell 1 occurred"),
-    Mutant(everything_allowed, laws.check_selection, "cell 3 occurred"),
-    Mutant(laplace_for_gumbel, laws.check_selection, "cell 1 occurred"),
-    Mutant(scores_of_the_game_before, laws.check_selection, "cell 1 occurred"),
-    Mutant(BetweenSameSign, laws.check_between, "RRR occurred"),
-    Mutant(BetweenNotRedrawn, laws.check_between, "TT occurred"),
-    Mutant(BetweenNotRedrawn, laws.check_between_halting, "on occurred"),
-    Mutant(BetweenRedrawnForAll, laws.check_between, "LLT occurred"),
-    Mutant(BetweenRedrawnForTheNext, laws.check_between, "TT occurred"),
-    Mutant(BetweenMuOfHalfTheScale, laws.check_between, "LLL occurred"),
-    Mutant(BetweenNoiseTooSmall, laws.check_between, "TT occurred"),
-    Mutant(BetweenCrossedIsTop, laws.check_between, "LLL occurred"),
-    Mutant(BetweenOneHaltMore, laws.check_between, "TTL occurred"),
-    Mutant(BetweenOneHaltMore, laws.check_between_halting, "8 occurred"),
-    Mutant(BetweenNoiseOfPairs, laws.check_between_neighbours, "T|T occurred"),
-    Mutant(BetweenHaltsTogether, laws.check_between_neighbours, "T|L occurred"),
-    Mutant(AboveNotRedrawn, laws.check_above, "T... occurred"),
-    Mutant(AboveNotRedrawn, laws.check_above_halting, "3 occurred"),
-    Mutant(AboveNoiseOnlyOnValues, laws.check_above, ".... occurred"),
-    Mutant(AboveWithoutSensitivity, laws.check_above, "..T. occurred"),
-    Mutant(AboveEqualNoise, laws.check_above, ".... occurred"),
-    Mutant(AboveOneHaltMore, laws.check_above, "T.T. occurred"),
-    Mutant(AboveOneHaltMore, laws.check_above_halting, "on occurred"),
-    Mutant(AboveNoiseOfPairs, laws.check_above_neighbours, "..|.. occurred"),
+    Mutant(scale_5_percent_large, check_laplace_law, "the distribution of"),
+    Mutant(variance_for_scale, check_laplace_law, "the distribution of"),
+    Mutant(never_negative, check_laplace_law, "the distribution of 1,400,832 samples is 0.5 from"),
+    Mutant(signs_of_short_words, check_laplace_law, "the distribution of"),
+    Mutant(one_sign_for_eight, check_laplace_law, "the mean of 700,416 samples is 1,"),
+    Mutant(score_without_sensitivity, check_selection, "cell 1 occurred"),
+    Mutant(score_without_the_two, check_selection, "cell 1 occurred"),
+    Mutant(score_10_percent_large, check_selection, "cell 1 occurred"),
+    Mutant(everything_allowed, check_selection, "cell 3 occurred"),
+    Mutant(laplace_for_gumbel, check_selection, "cell 1 occurred"),
+    Mutant(scores_of_the_game_before, check_selection, "cell 1 occurred"),
+    Mutant(BetweenSameSign, OF_BETWEEN.check, "RRR occurred"),
+    Mutant(BetweenNotRedrawn, OF_BETWEEN.check, "TT occurred"),
+    Mutant(BetweenNotRedrawn, OF_BETWEEN.check_halting, "on occurred"),
+    Mutant(BetweenRedrawnForAll, OF_BETWEEN.check, "LLT occurred"),
+    Mutant(BetweenRedrawnForTheNext, OF_BETWEEN.check, "TT occurred"),
+    Mutant(BetweenMuOfHalfTheScale, OF_BETWEEN.check, "LLL occurred"),
+    Mutant(BetweenNoiseTooSmall, OF_BETWEEN.check, "TT occurred"),
+    Mutant(BetweenCrossedIsTop, OF_BETWEEN.check, "LLL occurred"),
+    Mutant(BetweenOneHaltMore, OF_BETWEEN.check, "TTL occurred"),
+    Mutant(BetweenOneHaltMore, OF_BETWEEN.check_halting, "8 occurred"),
+    Mutant(BetweenNoiseOfPairs, OF_BETWEEN.check_neighbours, "T|T occurred"),
+    Mutant(BetweenHaltsTogether, OF_BETWEEN.check_neighbours, "T|L occurred"),
+    Mutant(AboveNotRedrawn, OF_ABOVE.check, "T... occurred"),
+    Mutant(AboveNotRedrawn, OF_ABOVE.check_halting, "3 occurred"),
+    Mutant(AboveNoiseOnlyOnValues, OF_ABOVE.check, ".... occurred"),
+    Mutant(AboveWithoutSensitivity, OF_ABOVE.check, "..T. occurred"),
+    Mutant(AboveEqualNoise, OF_ABOVE.check, ".... occurred"),
+    Mutant(AboveOneHaltMore, OF_ABOVE.check, "T.T. occurred"),
+    Mutant(AboveOneHaltMore, OF_ABOVE.check_halting, "on occurred"),
+    Mutant(AboveNoiseOfPairs, OF_ABOVE.check_neighbours, "..|.. occurred"),
 ]

@@ -221,9 +221,7 @@ class Leaking(NamedByClass, GameLearner):
 
     protocols = ("Release",)
 
-    @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=1.0, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+    claim = Claim(epsilon=1.0, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     def start_one(self, rng: RNG) -> LeakingState:
         return LeakingState(rng)

@@ -48,9 +48,7 @@ class RunsLearner(Learner):
     def common_random_numbers(self) -> bool:
         return self.common
 
-    @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+    claim = Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     def start(self, games: int, rng: np.random.Generator) -> Any:
         return RunsState(self, games, rng)

@@ -33,7 +33,8 @@ from mutants.everlasting import (
     WaitsForTheHalt,
 )
 from mutants.learners import run_audit
-from mutants.refuting_adversaries import AskQueries, last
+from mutants.refuting_adversaries import AskQueries
+from mutants.scores import last
 from support.simple_players import NamedByClass, copy_settings
 
 from adversaries.common.training_samples import build_separable_sample
@@ -107,9 +108,6 @@ def test_the_steady_predictor_survives_what_refutes_the_printed_thresholds() -> 
         verdict = run_audit(learner, StaleThresholds(firing=0.5), Figure1(), games=4_000)
         assert not verdict.refuted
         assert verdict.epsilon_lower < 0.1
-
-
-# --- fresh points -------------------------------------------------------------------------------------------
 
 
 @attrs.frozen

@@ -6,17 +6,16 @@ from typing import Any
 
 import attrs
 import numpy as np
-from support.simple_players import NamedByClass
+from support.simple_players import BrokenLearner
 
-from arena import Claim
 from learners.training.dp_fedavg import DPFedAvg, DPFedAvgState
 from learners.training.dp_sgd import DPSGD, DPSGDState
 from learners.training.noisy_sums_state import FIXED, SHUFFLED
 
 
 @attrs.frozen
-class BrokenDPSGD(NamedByClass, DPSGD):
-    """It makes the claim of its twin. run: the settings with which it really runs."""
+class BrokenDPSGD(BrokenLearner, DPSGD):
+    """run: the settings with which it really runs."""
 
     size: int = 20
     batch: int = 5
@@ -24,10 +23,6 @@ class BrokenDPSGD(NamedByClass, DPSGD):
     noise: float | None = 3.0
 
     State = DPSGDState
-
-    @property
-    def claim(self) -> Claim:
-        return self.twin.claim
 
     @property
     def run(self) -> DPSGD:
@@ -210,8 +205,8 @@ class FloatNoise(BrokenDPSGD):
 
 
 @attrs.frozen
-class BrokenDPFedAvg(NamedByClass, DPFedAvg):
-    """It makes the claim of its twin."""
+class BrokenDPFedAvg(BrokenLearner, DPFedAvg):
+    """Base of the broken learners: their settings."""
 
     size: int = 8
     batch: int = 4
@@ -219,13 +214,6 @@ class BrokenDPFedAvg(NamedByClass, DPFedAvg):
     noise: float | None = 4.0
 
     State = DPFedAvgState
-
-    @property
-    def claim(self) -> Claim:
-        return self.twin.claim
-
-    def start(self, games: int, rng: np.random.Generator) -> DPFedAvgState:
-        return self.State(self, games, rng)
 
 
 @attrs.frozen
@@ -268,13 +256,10 @@ class DividesByRealUsers(BrokenDPFedAvg):
     features: int = 20
 
 
-class NoClipUsersState(DPFedAvgState):
-    def _shrink(self, norms: np.ndarray) -> np.ndarray:
-        return np.ones_like(norms)
-
-
 @attrs.frozen
 class ForgetsClippingUsers(BrokenDPFedAvg):
     """The slip: changes are not clipped."""
 
-    State = NoClipUsersState
+    class State(DPFedAvgState):
+        def _shrink(self, norms: np.ndarray) -> np.ndarray:
+            return np.ones_like(norms)

@@ -42,31 +42,32 @@ class OddCount(LaplaceCount):
 
     name = "odd-count"
 
+    def weigh(self, points: np.ndarray) -> np.ndarray:
+        return points % 2 == 1
+
     def release(self, training: Training, rng: np.random.Generator) -> np.ndarray:
-        counts = [float((s.points % 2 == 1) @ s.counts) for s in training.samples]
-        return laplace_mechanism(rng, np.array(counts)[training.which], sensitivity=1, epsilon=self.epsilon)
+        sums = [float(self.weigh(s.points) @ s.counts) for s in training.samples]
+        return laplace_mechanism(rng, np.array(sums)[training.which], sensitivity=1, epsilon=self.epsilon)
 
 
 @attrs.frozen
-class SignCount(LaplaceCount):
+class SignCount(OddCount):
     """Releases the number of points whose sign bit is set, with Laplace noise."""
 
     name = "sign-count"
 
-    def release(self, training: Training, rng: np.random.Generator) -> np.ndarray:
-        counts = [float(np.signbit(s.points.astype(float)) @ s.counts) for s in training.samples]
-        return laplace_mechanism(rng, np.array(counts)[training.which], sensitivity=1, epsilon=self.epsilon)
+    def weigh(self, points: np.ndarray) -> np.ndarray:
+        return np.signbit(points.astype(float))
 
 
 @attrs.frozen
-class ClippedSum(LaplaceCount):
+class ClippedSum(OddCount):
     """Releases the sum of the doubled points, clipped to [0, 1] each, with Laplace noise."""
 
     name = "clipped-sum"
 
-    def release(self, training: Training, rng: np.random.Generator) -> np.ndarray:
-        sums = [float(np.clip(s.points + s.points, 0, 1) @ s.counts) for s in training.samples]
-        return laplace_mechanism(rng, np.array(sums)[training.which], sensitivity=1, epsilon=self.epsilon)
+    def weigh(self, points: np.ndarray) -> np.ndarray:
+        return np.clip(points + points, 0, 1)
 
 
 @attrs.frozen
@@ -79,9 +80,7 @@ class LateCount(Learner):
     name = "late-count"
     protocols = ("Figure1",)
 
-    @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=1, delta=0, protects=TRAINING)
+    claim = Claim(epsilon=1, delta=0, protects=TRAINING)
 
     def start(self, games: int, rng: np.random.Generator) -> LateState:
         return LateState(games, rng)
@@ -115,9 +114,7 @@ class BatchNoise(ReleaseLearner):
     def common_random_numbers(self) -> bool:
         return self.common
 
-    @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=1, delta=0, protects=TRAINING)
+    claim = Claim(epsilon=1, delta=0, protects=TRAINING)
 
     def release(self, training: Training, rng: np.random.Generator) -> np.ndarray:
         labels = np.array([float(s.labels.max()) for s in training.samples])[training.which]
@@ -139,9 +136,7 @@ class Cheat(Adversary):
     def name(self) -> str:  # type: ignore[override]
         return type(self).__name__
 
-    @property
-    def referee(self) -> Referee:
-        return Release()
+    referee = Release()
 
     def samples(self) -> tuple[Any, Any]:
         return ZEROS, NEIGHBOUR
@@ -234,15 +229,18 @@ class ChangingDigest(Cheat):
 
 
 @attrs.frozen
-class ChangedSample(Cheat):
-    """The sample of world 1 is changed after the referee has compared it."""
+class LateCheat(Cheat):
+    """Base: plays with late-count."""
 
     learner: Learner = LateCount()
     protocols = ("Figure1",)
 
-    @property
-    def referee(self) -> Referee:
-        return Figure1()
+    referee = Figure1()
+
+
+@attrs.frozen
+class ChangedSample(LateCheat):
+    """The sample of world 1 is changed after the referee has compared it."""
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         sample = ZEROS.replace_one(0, 1.0, 0)
@@ -257,15 +255,8 @@ class ChangedSample(Cheat):
 
 
 @attrs.frozen
-class ClearedHalt(Cheat):
+class ClearedHalt(LateCheat):
     """Clears the halts that it was shown, so as to see the answers after them."""
-
-    learner: Learner = LateCount()
-    protocols = ("Figure1",)
-
-    @property
-    def referee(self) -> Referee:
-        return Figure1()
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         yield Train(ZEROS, NEIGHBOUR)

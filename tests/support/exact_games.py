@@ -69,7 +69,6 @@ def delta_of_scores(learner: Learner, adversary: Adversary, rounds: int, epsilon
             for round in range(given, rounds):
                 others = [n for n, mass in enumerate(state.masses[round]) if mass and n != path[round]]
                 waiting += [[*path[:round], other] for other in others]
-            assert played.score is not None
             scores[round_score(played.score[0])][world] += state.masses[-1][path[-1]]
     return float(sum(max(0.0, own - np.exp(epsilon) * other) for own, other in scores.values()))
 

@@ -94,9 +94,7 @@ class PlainWinnow(Learner):
     concepts: ConceptClass = Halfspaces(16, 0.2)
     confidence: float = 0.0
 
-    @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=np.inf, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
+    claim = Claim(epsilon=np.inf, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
 
     def start(self, games: int, rng: np.random.Generator) -> WinnowState:
         assert isinstance(self.concepts, Halfspaces)
@@ -272,8 +270,3 @@ def compositions(total: int, parts: int) -> Iterator[Count]:
     for first in range(total + 1):
         for rest in compositions(total - first, parts - 1):
             yield (first, *rest)
-
-
-def loss(law: dict[View, float], other: dict[View, float], epsilon: float) -> float:
-    """δ(ε) between two distributions, in this direction."""
-    return sum(max(0.0, law[view] - math.exp(epsilon) * other[view]) for view in law)

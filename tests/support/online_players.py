@@ -22,9 +22,7 @@ class Opponent(Learner):
 
     concepts: ConceptClass = Thresholds(range(16))
 
-    @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=np.inf, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
+    claim = Claim(epsilon=np.inf, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
 
 
 @attrs.frozen
@@ -178,9 +176,7 @@ class TinySoa(Learner):
     of: str = setting(MISTAKES, help="of its bound")
     oblivious: bool = setting(False, help="of its bound")
 
-    @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=np.inf, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
+    claim = Claim(epsilon=np.inf, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
 
     def bound(self, rounds: int) -> Bound | None:
         most = soa(self.concepts).mistakes if self.at_most is None else self.at_most
@@ -210,9 +206,7 @@ class Guess(Learner):
 
     concepts: ConceptClass = setting(Thresholds(range(16)), help="the concept class H")
 
-    @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=1, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
+    claim = Claim(epsilon=1, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
 
     def start(self, games: int, rng: np.random.Generator) -> GuessState:
         return GuessState(games, rng)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -32,9 +32,18 @@ def run_audit(
 
 
 class NamedByClass:
-    """A subclass without a `name` of its own is named as the class: `TwoNoises` is two-noises."""
+    """A subclass without a `name` of its own is named as the class: `TwoNoises` is two-noises.
+
+    State: what a learner starts, if it is not what its base starts.
+    """
 
     __slots__ = ()
+
+    State: ClassVar[Any] = None
+
+    def start(self, games: int, rng: np.random.Generator) -> Any:
+        own = self.State
+        return own(self, games, rng) if own else super().start(games, rng)  # type: ignore[misc]
 
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
@@ -46,6 +55,16 @@ class NamedByClass:
         """The shipped learner from which a broken one is derived, at the same settings."""
         shipped = next(cls for cls in type(self).__mro__ if cls.__module__.startswith("learners."))
         return copy_settings(shipped, self)
+
+
+class BrokenLearner(NamedByClass):
+    """A shipped learner with one slip, which makes the claim of its twin."""
+
+    __slots__ = ()
+
+    @property
+    def claim(self) -> Claim:
+        return self.twin.claim
 
 
 SAMPLE = Sample([0.0, 1.0], [0, 1], [3, 2])
@@ -82,9 +101,7 @@ class Echo(Learner):
     halt_at: float = 9.0
     states: list[EchoState] = attrs.field(factory=list, eq=False, repr=False)
 
-    @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY))
+    claim = Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY))
 
     def start(self, games: int, rng: np.random.Generator) -> EchoState:
         state = EchoState(games, self.halt_at)
@@ -134,9 +151,7 @@ class LastLabel(Learner):
     name = "last-label"
     protocols = ("Oblivious", "Adaptive", "SpecialRound")
 
-    @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=np.inf, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
+    claim = Claim(epsilon=np.inf, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
 
     def start(self, games: int, rng: np.random.Generator) -> LastLabelState:
         return LastLabelState(games)
@@ -195,9 +210,7 @@ class GameEcho(GameLearner):
     protocols = ("Figure1",)
     halt_at: float = 9.0
 
-    @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY))
+    claim = Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY))
 
     def start_one(self, rng: np.random.Generator) -> OneEcho:
         return OneEcho(self.halt_at)
@@ -221,49 +234,40 @@ def ones(training: Training) -> np.ndarray:
 
 
 @attrs.frozen
-class Mutant(Learner):
+class Mutant(NamedByClass, Learner):
     """A learner whose claim of (1, 0)-DP is false."""
 
-    @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=1.0, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY))
+    protocols = ("Figure1",)
 
-
-class CountState:
-    """Releases the number of labels 1 with Laplace noise."""
-
-    def __init__(self, rng: np.random.Generator, scale: float) -> None:
-        self.rng, self.scale = rng, scale
-
-    def release(self, training: Training) -> np.ndarray:
-        return ones(training) + self.rng.laplace(0.0, self.scale, training.games)
+    claim = Claim(epsilon=1.0, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY))
 
 
 @attrs.frozen
 class HalfTheNoise(Mutant):
-    """Claims ε = 1 but adds Lap(1/2)."""
+    """Releases the number of labels 1, claims ε = 1 but adds Lap(1/2)."""
 
-    name = "half-the-noise"
+    class State:
+        def __init__(self, learner: Learner, games: int, rng: np.random.Generator) -> None:
+            self.rng = rng
+
+        def release(self, training: Training) -> np.ndarray:
+            return ones(training) + self.rng.laplace(0.0, 0.5, training.games)
+
     protocols = ("Release",)
 
-    def start(self, games: int, rng: np.random.Generator) -> CountState:
-        return CountState(rng, 0.5)
 
+class OnesState:
+    """Answers 0; `react` looks at the number of labels 1 of each game first."""
 
-class HaltState:
-    """Answers 0 and halts after as many queries as the sample has labels 1, plus `after`."""
-
-    def __init__(self, games: int, after: int) -> None:
-        self.halted = np.zeros(games, bool)
-        self.asked = 0
-        self.after = after
+    def __init__(self, learner: Any, games: int, rng: np.random.Generator) -> None:
+        self.learner, self.halted, self.asked = learner, np.zeros(games, bool), 0
 
     def train(self, training: Training) -> None:
         self.ones = ones(training)
 
     def predict(self, x: np.ndarray) -> np.ndarray:
         self.asked += 1
-        self.halted = self.halted | (self.asked >= self.ones + self.after)
+        self.react()
         return np.zeros(len(x), bool)
 
 
@@ -271,103 +275,67 @@ class HaltState:
 class HaltsOnTheCount(Mutant):
     """Halts after as many queries as the sample has labels 1, plus two."""
 
-    name = "halts-on-the-count"
-    protocols = ("Figure1",)
-
-    def start(self, games: int, rng: np.random.Generator) -> HaltState:
-        return HaltState(games, 2)
-
-
-class RaisingState(HaltState):
-    def predict(self, x: np.ndarray) -> np.ndarray:
-        if (self.ones >= 2).any():
-            raise RuntimeError("too many")
-        return np.zeros(len(x), bool)
+    class State(OnesState):
+        def react(self) -> None:
+            self.halted = self.halted | (self.asked >= self.ones + 2)
 
 
 @attrs.frozen
 class RaisesOnLabels(Mutant):
     """Raises if two or more examples are labelled 1."""
 
-    name = "raises-on-labels"
-    protocols = ("Figure1",)
-
-    def start(self, games: int, rng: np.random.Generator) -> RaisingState:
-        return RaisingState(games, 0)
-
-
-class DecliningState(HaltState):
-    def predict(self, x: np.ndarray) -> np.ndarray:
-        if (self.ones >= self.after).any():
-            raise BudgetExceeded("too many")
-        return np.zeros(len(x), bool)
+    class State(OnesState):
+        def react(self) -> None:
+            if (self.ones >= 2).any():
+                raise RuntimeError("too many")
 
 
 @attrs.frozen
 class DeclinesOnLabels(Mutant):
     """Declines a query if at least `most` examples are labelled 1."""
 
-    name = "declines-on-labels"
-    protocols = ("Figure1",)
+    class State(OnesState):
+        def react(self) -> None:
+            if (self.ones >= self.learner.most).any():
+                raise BudgetExceeded("too many")
+
     most: int = 2
-
-    def start(self, games: int, rng: np.random.Generator) -> DecliningState:
-        return DecliningState(games, self.most)
-
-
-class CopyingState:
-    """Its hypothesis is the last label, or the opposite label with probability 0.1."""
-
-    def __init__(self, games: int, rng: np.random.Generator) -> None:
-        self.label, self.rng = np.zeros(games, bool), rng
-
-    def hypothesis(self) -> Hypothesis:
-        label = self.label ^ (self.rng.random(len(self.label)) < 0.1)
-        return Hypothesis(Thresholds(), np.where(label, -np.inf, np.inf))
-
-    def observe(self, x: np.ndarray, y: np.ndarray) -> None:
-        self.label = y == 1
 
 
 @attrs.frozen
-class Copying(Learner):
-    name = "copying"
+class Copying(NamedByClass, Learner):
+    """Its hypothesis is the last label, or the opposite label with probability 0.1."""
+
+    class State:
+        def __init__(self, learner: Learner, games: int, rng: np.random.Generator) -> None:
+            self.label, self.rng = np.zeros(games, bool), rng
+
+        def hypothesis(self) -> Hypothesis:
+            label = self.label ^ (self.rng.random(len(self.label)) < 0.1)
+            return Hypothesis(Thresholds(), np.where(label, -np.inf, np.inf))
+
+        def observe(self, x: np.ndarray, y: np.ndarray) -> None:
+            self.label = y == 1
+
     protocols = ("SpecialRound",)
     rounds: int = 6
 
-    @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=1.0, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
-
-    def start(self, games: int, rng: np.random.Generator) -> CopyingState:
-        return CopyingState(games, rng)
+    claim = Claim(epsilon=1.0, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
 
 
 @attrs.frozen
 class OnePoint(Mutant):
     """Answers whether an example at the queried point is labelled 1; points are vectors of two numbers."""
 
-    name = "one-point"
-    protocols = ("Figure1",)
+    class State(OnesState):
+        def train(self, training: Training) -> None:
+            self.training = training
 
-    @property
-    def point_shape(self) -> tuple[int, ...]:
-        return (2,)
+        def predict(self, x: np.ndarray) -> np.ndarray:
+            asked = np.zeros(len(x), bool)
+            for sample, games in self.training.groups():
+                known = sample.points[sample.labels == 1]
+                asked[games] = (x[games][:, None] == known[None]).all(axis=2).any(axis=1)
+            return asked
 
-    def start(self, games: int, rng: np.random.Generator) -> LookupState:
-        return LookupState(games)
-
-
-class LookupState:
-    def __init__(self, games: int) -> None:
-        self.halted = np.zeros(games, bool)
-
-    def train(self, training: Training) -> None:
-        self.training = training
-
-    def predict(self, x: np.ndarray) -> np.ndarray:
-        asked = np.zeros(len(x), bool)
-        for sample, games in self.training.groups():
-            known = sample.points[sample.labels == 1]
-            asked[games] = (x[games][:, None] == known[None]).all(axis=2).any(axis=1)
-        return asked
+    point_shape = (2,)

@@ -6,7 +6,7 @@ A *view* is a string with one letter for each answer: 0, 1 or ? for ⊥. It ends
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import exp, inf, log
+from math import inf, log
 from typing import Any
 
 import attrs
@@ -14,7 +14,19 @@ import numpy as np
 from scipy.special import ndtr
 from support.simple_players import script
 
-from arena import AnswerLaw, Claim, Learner, PrivacyUnit, Query, Sample, Train, Unsupported, Voting, play
+from arena import (
+    AnswerLaw,
+    Claim,
+    Learner,
+    PrivacyUnit,
+    Query,
+    Sample,
+    Train,
+    Training,
+    Unsupported,
+    Voting,
+    play,
+)
 from arena.messages import UNSTABLE
 from learners.pate.independent_answers import PateGaussian
 from learners.pate.voters import Voters, VotersState, VotingLaw
@@ -64,9 +76,11 @@ def views(learner: Learner, sample: Sample, queries: Sequence[float], *, games: 
     return joined
 
 
-def delta(one: Views, other: Views, epsilon: float) -> float:
-    """δ(ε) of `one` with respect to `other`."""
-    return sum(max(0.0, p - exp(epsilon) * other.get(view, 0.0)) for view, p in one.items())
+def play_releases(learner: Any, *samples: Sample, games: int = 1, seed: int = 0) -> Any:
+    """What a learner releases in `games` games of each sample."""
+    which = np.repeat(np.arange(len(samples)), games)
+    state = learner.start(len(which), np.random.Generator(np.random.SFC64(seed)))
+    return state.release(Training.of(samples, which))
 
 
 def greatest_loss(one: Views, other: Views) -> float:
@@ -125,9 +139,7 @@ class Screened(Voters):
     theorem = "none"
     width: float = 2.0
 
-    @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=3.0, delta=0.1, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+    claim = Claim(epsilon=3.0, delta=0.1, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     def law(self, sample: Sample) -> AnswerLaw:
         return ScreenedLaw(self, sample)

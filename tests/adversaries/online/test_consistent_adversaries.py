@@ -43,7 +43,6 @@ def mistakes(learner: Learner, adversary: Any, games: int = 6) -> np.ndarray:
 def story(learner: Learner, adversary: Any) -> list[tuple[Any, int, bool]]:
     """The examples of one game, and whether the learner erred."""
     played = play(learner, adversary, Adaptive(adversary.rounds), games=1, seed=2, record=True)
-    assert played.transcript is not None
     entries: Any = played.transcript.entries
     return [(e.x[0].tolist(), int(e.y[0]), bool(e.predicted[0] != e.y[0])) for e in entries]
 

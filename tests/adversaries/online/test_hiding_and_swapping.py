@@ -165,14 +165,12 @@ def scores(learner: Learner, adversary: Adversary, rounds: int) -> tuple[set[flo
     """All scores in world 0, and in world 1; and that the worlds differ as the learner's claim has it."""
     played = play(learner, adversary, SpecialRound(rounds), games=20, seed=1)
     assert played.challenges == {PrivacyUnit.STREAM_EXAMPLE}
-    assert played.score is not None
     return set(played.score[~played.worlds]), set(played.score[played.worlds])
 
 
 def list_examples(learner: Learner, adversary: Adversary, rounds: int) -> list[set[tuple[float, int]]]:
     """The examples that the games got, round by round."""
     played = play(learner, adversary, SpecialRound(rounds), games=20, seed=1, record=True)
-    assert played.transcript is not None
     entries: Any = played.transcript.entries
     return [set(zip(entry.x.tolist(), entry.y.tolist(), strict=True)) for entry in entries]
 

@@ -64,7 +64,6 @@ def build_game(kind: Any, learner: Learner, **settings: Any) -> tuple[Adversary,
 
 def examples(played: Played, concepts: ConceptClass) -> tuple[np.ndarray, np.ndarray]:
     """The columns of the points, and the labels, of a recorded table: (games, T) each."""
-    assert played.transcript is not None
     entries: Any = played.transcript.entries
     columns = np.stack([concepts.domain_indices(concepts.check(entry.x)) for entry in entries], axis=1)
     return columns, np.stack([entry.y for entry in entries], axis=1) == 1

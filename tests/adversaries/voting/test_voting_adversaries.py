@@ -34,7 +34,6 @@ from adversaries.voting.vote_inference import (
 )
 from adversaries.voting.vote_swaps import (
     build_ladder_sample,
-    build_two_label_sample,
     choose_best_swap,
     find_narrowest_swap,
     plant_example,
@@ -72,7 +71,6 @@ KINDS: list[type[Adversary]] = [SmallMargin, RepeatPoint, DisagreementWalk, Cana
 
 
 def by_world(played: Played) -> tuple[np.ndarray, np.ndarray]:
-    assert played.score is not None
     return played.score[~played.worlds], played.score[played.worlds]
 
 
@@ -127,7 +125,6 @@ def test_an_exact_audit_of_ties_is_that_of_binomial_counts(queries: int) -> None
     found = exact(learner, SmallMargin(learner=learner), Voting())
     truth = exact_epsilon(learner, (5, 6), queries)
     assert found.epsilon_at.middle == pytest.approx(truth, abs=1e-6)
-    assert found.score is not None
     assert found.score.middle == pytest.approx(truth, abs=1e-6)
 
 
@@ -177,7 +174,7 @@ def test_certified_bounds_are_close_to_the_ceiling_and_not_above_the_loss(
     assert not verdict.refuted
 
 
-@statistical(rate=2e-7)
+@statistical(rate=1.2e-6)
 def test_answers_at_a_tie_follow_the_law() -> None:
     """Of one small-margin query: answers 1 in world 0 and 1 with the chances Φ(∓1/2σ)."""
     learner = PateGaussian(teachers=11, queries=1)
@@ -186,28 +183,12 @@ def test_answers_at_a_tie_follow_the_law() -> None:
     chance = float(ndtr(0.5 / learner.effective_sigma))
     for count, p in zip(ones, (1 - chance, chance), strict=True):
         check_counts([count, 300_000 - count], [p, 1 - p], rate=1e-7, effect=0.01, power=0.999_999)
-
-
-@statistical(rate=1e-6)
-def test_a_vote_more_would_be_noticed() -> None:
-    learner = PateGaussian(teachers=11, queries=1)
-    played = play(learner, SmallMargin(learner=learner), Voting(), games=600_000, seed=5)
-    count = int((by_world(played)[0] > 0).sum())
     lie = float(ndtr(-1.5 / learner.effective_sigma))
     with expect_rejection():
-        check_counts([count, 300_000 - count], [lie, 1 - lie], rate=1e-7, effect=0.01, power=0.999_999)
+        check_counts([ones[0], 300_000 - ones[0]], [lie, 1 - lie], rate=1e-7, effect=0.01, power=0.999_999)
 
 
 # --- what each looks for --------------------------------------------------------------------------
-
-
-def test_votes_are_those_of_a_seat() -> None:
-    learner = gaussian(teachers=4)
-    samples = build_two_label_sample(np.array(0.5), 4, 1), build_two_label_sample(np.array(0.5), 4, 3)
-    assert simulate_votes(learner, samples, np.array([0.0, 0.5, 1.0])).tolist() == [
-        [0, 0.25, 0.25],
-        [0, 0.75, 0.75],
-    ]
 
 
 @pytest.mark.parametrize("teachers", [1, 2, 10, 11, 100, 101])
@@ -302,7 +283,6 @@ def test_the_ladder_has_a_tie_that_the_swaps_turn() -> None:
 def test_games_walk_down_after_1_up_after_0_and_stay_after_unstable() -> None:
     learner = Screened(teachers=101, queries=30)
     played = play(learner, DisagreementWalk(learner=learner), Voting(), games=40, seed=1, record=True)
-    assert played.transcript is not None
     region = find_disputed_region(learner, None).points.tolist()
     entries = played.transcript.entries[1:]
     steps = {0: 0, 1: 0, 2: 0}
@@ -371,17 +351,6 @@ def test_without_a_law_a_target_labelled_0_is_scored_by_zeros() -> None:
         play(learner, VoteInference(learner=learner, sample=data, target=0), Voting(), games=400, seed=1)
     )
     assert in_1.mean() > in_0.mean() + 1
-
-
-def test_invalid_targets_are_refused() -> None:
-    learner = gaussian(teachers=2)
-    data = Sample([0.0, 1.0], [0, 1], [20, 20])
-    with pytest.raises(
-        InvalidArgument, match="the target must be a row of the sample, from 0 to 39, got 'row 40'"
-    ):
-        find_inference_case(learner, data, 40, "flipped")
-    with pytest.raises(InvalidArgument, match="the target changes no vote, got 'row 3'"):
-        find_inference_case(learner, data, 3, COPY)
 
 
 def test_no_adversary_claims_more_than_the_law_allows() -> None:

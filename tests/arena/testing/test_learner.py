@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from mutants import declared_laws as laws
 from mutants import players as mutants
 from support.simple_players import Echo, GameEcho, LastLabel
 
@@ -16,14 +17,14 @@ SOUND = [
     mutants.Coin(),
     mutants.CommonRandomNumbers(),
     mutants.Planar(),
-    mutants.CoinWithLaw(),
-    mutants.Budget(),
-    mutants.Halting(mutants.HaltingLaw()),
-    mutants.HaltingBudget(),
-    mutants.Value("number", mutants.exponential),
-    mutants.Value("pair", mutants.pair),
-    mutants.Value("bit", lambda: mutants.finite(0.75, 0.25, 0.0)),
-    mutants.Value("branch", lambda: mutants.branches(0.25, 0.75)),
+    laws.CoinWithLaw(),
+    laws.Budget(),
+    laws.Halting(laws.HaltingLaw()),
+    laws.HaltingBudget(),
+    laws.Value("number", laws.exponential),
+    laws.Value("pair", laws.pair),
+    laws.Value("bit", lambda: laws.finite(0.75, 0.25, 0.0)),
+    laws.Value("branch", lambda: laws.branches(0.25, 0.75)),
     Echo(),
     GameEcho(),
     LastLabel(),
@@ -74,35 +75,35 @@ FALSE_DECLARATIONS = [
     (mutants.Narrow(), "trained on some_points and asked about them; learner coin raised ValueError: "),
     (mutants.Sparing(), f"{COMMON}other replies"),
     (mutants.Wasteful(), f"{COMMON}the generator ends in another state"),
-    (mutants.CoinWithLaw(mutants.CoinLaw(low=0.5)), f"{FOLLOW}round 1 with answer 0 has frequency 0.7"),
-    (mutants.CoinWithLaw(mutants.CoinLaw(high=1.5)), f"{SUM}1, the least is -0.5"),
-    (mutants.CoinWithLaw(mutants.CoinLaw(mass=0.5)), f"{SUM}0.5, the least is 0.5"),
-    (mutants.CoinWithLaw(mutants.ShortLaw()), "shape (1, 1, 1) for 2 outcomes and 1 measures"),
-    (mutants.Halting(), f"{OUTCOMES}label 1 with a halt in round 1"),
-    (mutants.Budget(mutants.CoinLaw(low=0.5)), f"{FOLLOW}round 1 with answer 0 has frequency 0.7"),
-    (mutants.HaltingBudget(mutants.LastLaw(last=5)), f"{OUTCOMES}label 0 with a halt in round 4"),
-    (mutants.HaltingBudget(mutants.LastLaw(last=3)), "every game halts with answer 3, which it declares"),
-    (mutants.HaltingBudget(mutants.LastLaw(low=0.5)), f"{FOLLOW}round 1 with answer 0 has frequency 0.7"),
-    (mutants.Stuck(), f"{FOLLOW}round 2 with answer 0, and then round 3 with answer 1 has frequency 0 in "),
+    (laws.CoinWithLaw(laws.CoinLaw(low=0.5)), f"{FOLLOW}round 1 with answer 0 has frequency 0.7"),
+    (laws.CoinWithLaw(laws.CoinLaw(high=1.5)), f"{SUM}1, the least is -0.5"),
+    (laws.CoinWithLaw(laws.CoinLaw(mass=0.5)), f"{SUM}0.5, the least is 0.5"),
+    (laws.CoinWithLaw(laws.ShortLaw()), "shape (1, 1, 1) for 2 outcomes and 1 measures"),
+    (laws.Halting(), f"{OUTCOMES}label 1 with a halt in round 1"),
+    (laws.Budget(laws.CoinLaw(low=0.5)), f"{FOLLOW}round 1 with answer 0 has frequency 0.7"),
+    (laws.HaltingBudget(laws.LastLaw(last=5)), f"{OUTCOMES}label 0 with a halt in round 4"),
+    (laws.HaltingBudget(laws.LastLaw(last=3)), "every game halts with answer 3, which it declares"),
+    (laws.HaltingBudget(laws.LastLaw(low=0.5)), f"{FOLLOW}round 1 with answer 0 has frequency 0.7"),
+    (laws.Stuck(), f"{FOLLOW}round 2 with answer 0, and then round 3 with answer 1 has frequency 0 in "),
     (
-        mutants.Value("number", lambda: mutants.exponential(rate=1.5)),
+        laws.Value("number", lambda: laws.exponential(rate=1.5)),
         f"{VALUES}the value at most at its declared 0.",
     ),
-    (mutants.Value("number", lambda: mutants.exponential(share=0.5)), f"{SUM}0.5, the least is 0"),
+    (laws.Value("number", lambda: laws.exponential(share=0.5)), f"{SUM}0.5, the least is 0"),
     (
-        mutants.Value("number", mutants.Impossible),
+        laws.Value("number", laws.Impossible),
         "its values are possible by the output distribution that it declares",
     ),
-    (mutants.Value("bit", lambda: mutants.finite(0.25, 0.75)), f"{VALUES}a value 0 has frequency 0.7"),
-    (mutants.Value("bit", lambda: mutants.finite(1.0)), f"{VALUES}a value 0 has frequency 0.7"),
+    (laws.Value("bit", lambda: laws.finite(0.25, 0.75)), f"{VALUES}a value 0 has frequency 0.7"),
+    (laws.Value("bit", lambda: laws.finite(1.0)), f"{VALUES}a value 0 has frequency 0.7"),
     (
-        mutants.Value("branch", lambda: mutants.branches(0.75, 0.25)),
+        laws.Value("branch", lambda: laws.branches(0.75, 0.25)),
         f"{VALUES}the value at most at its declared 0.75-quantile has frequency 0.2",
     ),
-    (mutants.Value("branch", lambda: mutants.branches(0.25, 0.5)), f"{SUM}0.75, the least is 0.25"),
-    (mutants.Value("branch", lambda: mutants.branches(-0.25, 1.25)), f"{SUM}1, the least is -0.25"),
+    (laws.Value("branch", lambda: laws.branches(0.25, 0.5)), f"{SUM}0.75, the least is 0.25"),
+    (laws.Value("branch", lambda: laws.branches(-0.25, 1.25)), f"{SUM}1, the least is -0.25"),
     (
-        mutants.Value("one for both", mutants.pair),
+        laws.Value("one for both", laws.pair),
         f"{VALUES}an event of parts 0 and 1 of the value together has frequency 1 ",
     ),
 ]
@@ -140,7 +141,7 @@ def test_declarations_of_a_learner_are_checked(learner: Learner, message: str) -
 
 def test_invalid_probabilities_are_refused() -> None:
     with pytest.raises(InvalidArgument, match="probabilities must be at least 0 and have sum 1"):
-        check_learner(mutants.Value("bit", lambda: mutants.finite(0.75, 0.5)))
+        check_learner(laws.Value("bit", lambda: laws.finite(0.75, 0.5)))
 
 
 @pytest.mark.parametrize(("learner", "message"), BROKEN_LEARNERS, ids=lambda v: type(v).__name__)
@@ -153,19 +154,19 @@ def test_broken_learners_are_caught(learner: Learner, message: str) -> None:
 @pytest.mark.parametrize(
     ("learner", "message"),
     [
-        (mutants.NoisyShare(noise=1_000), "its values follow the output distribution that it declares"),
-        (mutants.NoisyShare(one_coin=2), "its values follow the output distribution that it declares"),
-        (mutants.NoisyShare(one_coin=2), "every game draws its own random numbers"),
+        (laws.NoisyShare(noise=1_000), "its values follow the output distribution that it declares"),
+        (laws.NoisyShare(one_coin=2), "its values follow the output distribution that it declares"),
+        (laws.NoisyShare(one_coin=2), "every game draws its own random numbers"),
     ],
 )
 def test_samples_of_other_sizes_and_balances_show_what_the_first_hides(
     learner: Learner, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    check_learner(mutants.NoisyShare())
+    check_learner(laws.NoisyShare())
     sample = Sample([0.0, 1.0], [0, 1], [500, 500])
     check_learner(learner, sample=sample)  # which is the first that is tried
     if "draws" in message:
-        monkeypatch.setattr(mutants.NoisyShare, "law", Learner.law)
+        monkeypatch.setattr(laws.NoisyShare, "law", Learner.law)
     with pytest.raises(NotConforming, match=message):
         check_learner(learner)
 

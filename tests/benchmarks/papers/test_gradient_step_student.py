@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.voting import TruthService
 
-from arena import InvalidArgument
 from arena.messages import UNSTABLE
 from benchmarks.papers.gradient_step_student import GradientStepStudent
 from learners.pate.logistic import LinearRules
@@ -90,9 +89,3 @@ def test_an_unstable_answer_does_not_change_the_rule() -> None:
     )
     assert lesson.answers == (UNSTABLE,) * 3
     assert (lesson.rule.concept == 0).all()
-
-
-@pytest.mark.parametrize("name", ["step", "constant"])
-def test_refusals(name: str) -> None:
-    with pytest.raises(InvalidArgument, match=f"{name} must be more than 0, got 0"):
-        GradientStepStudent(**{name: 0})

@@ -82,8 +82,6 @@ def test_infinite_domains_and_odd_numbers_of_games_are_refused() -> None:
         extract(ERM, boost=30)
 
 
-# --- the learner of hypotheses ------------------------------------------------------------------------------
-
 LINE = Thresholds(range(9))
 
 
@@ -142,5 +140,4 @@ def test_it_fails_no_more_often_than_beta_and_as_printed_it_may() -> None:
 def test_silence_is_no_answer() -> None:
     learner = EverlastingV2(concepts=LINE, teachers=21, training_rate=0.5, answers=5, rounds=1)
     score = play(learner, HypothesisLearner(learner=learner), Figure1(), games=50, seed=1).score
-    assert score is not None
     assert score.min() > 0  # five answers do not cover nine points, so all of them fail

@@ -22,19 +22,9 @@ FAILS = Minimiser(FiniteClass([[1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 0, 1]]))
 POINTS = np.arange(4)
 
 
-def margin_of_votes(ones: np.ndarray, teachers: int) -> np.ndarray:
-    """The realised margin (equation 1), |2·Σ_k h_k(x) − K| in votes: 0 at a tie, K if all teachers agree."""
-    return np.abs(2 * np.asarray(ones) - teachers)
-
-
 def vote_error(wrong: float, teachers: int) -> float:
     """The probability that at least half of K independent teachers, each wrong so often, are wrong."""
     return float(binom.sf(math.ceil(teachers / 2) - 1, teachers, wrong))
-
-
-def test_realised_margins() -> None:
-    assert margin_of_votes(np.array([0, 1, 2, 5]), 5).tolist() == [5, 3, 1, 5]
-    assert margin_of_votes(np.array([2]), 4).tolist() == [0]
 
 
 # --- Example 1: voting fails --------------------------------------------------------------------------------

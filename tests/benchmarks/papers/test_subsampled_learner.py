@@ -8,30 +8,11 @@ import math
 import numpy as np
 import pytest
 from support.laws.mechanism_laws import RATE, SURE
-from support.laws.sanitiser_laws import algorithm_4_law, furthest
+from support.laws.sanitiser_laws import DATA, FUNCTIONS, algorithm_4_law, furthest, learn_repeatedly
 from support.statistical import check_counts, statistical
 
 from arena.errors import InvalidArgument
 from benchmarks.papers.subsampled_learner import SubsampledLearner
-
-FUNCTIONS = np.array([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]], bool)
-DATA = [(0, 0), (0, 1), (1, 1), (1, 1), (2, 0), (2, 1), (2, 0), (0, 0), (1, 0), (2, 0), (2, 0), (1, 1)]
-
-
-def tally(data: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
-    """The number of occurrences of each point with label 0, and with label 1."""
-    table = np.zeros((2, 3), int)
-    for x, y in data:
-        table[y, x] += 1
-    return table[0], table[1]
-
-
-def learn_repeatedly(
-    learner: SubsampledLearner, rng: np.random.Generator, games: int, allowed: np.ndarray | None = None
-) -> np.ndarray:
-    zeros, ones = (np.tile(row, (games, 1)) for row in tally(DATA))
-    mask = np.ones(len(FUNCTIONS), bool) if allowed is None else allowed
-    return learner.learn(rng, FUNCTIONS, zeros, ones, np.tile(mask, (games, 1)))
 
 
 @pytest.mark.thorough

@@ -120,7 +120,6 @@ def test_it_stops_soon_after_ties_and_not_where_votes_are_clear(counter: str) ->
     spec = attrs.evolve(SMALL, counter=counter, halts=budget, counter_epsilon=1.0, answers=2 * budget)
     for x, stops in ((0.5, True), (0.0, False)):
         played = play(spec, script(Train(TIED), Queries([x] * budget)), Figure1(), games=40, seed=1)
-        assert played.halted is not None
         assert played.halted.all() if stops else not played.halted.any()
 
 
@@ -169,7 +168,6 @@ def test_a_game_that_has_stopped_stays_so_in_the_next_round() -> None:
     x = np.where(np.arange(20) < 10, 0.5, 0.0)
     asked = script(Train(TIED), *[Query(x)] * 90, *[Query(0.0)] * 20)
     played = play(spec, asked, Figure1(), games=20, seed=1)
-    assert played.halted is not None
     assert played.halted.tolist() == [True] * 10 + [False] * 10
 
 
@@ -218,11 +216,6 @@ def test_the_schedule() -> None:
     assert costs[1:] == [costs[0]] * 2
     assert SMALL_GAUSSIAN.rate_run == 0.5
     assert DEFAULT.training_rate_run == 1
-
-
-def test_bad_settings_are_refused() -> None:
-    with pytest.raises(InvalidArgument, match="spend no more than ε on the labels of the next round"):
-        EverlastingGaussian(labelled_rate=0.9)
 
 
 def test_it_fits_itself_to_smaller_samples() -> None:
@@ -299,7 +292,6 @@ def test_thirty_rounds_with_more_points_than_labellings_were_once_listed() -> No
     learner = EverlastingGaussian(teachers=200, chunk=4, growth=1.135, halts=1_000, **rates)
     assert learner.round(30).examples > 2**20
     played = play(learner, AskToTheLastRound(learner, rounds=30), Figure1(), games=1, seed=1)
-    assert played.score is not None
     assert played.score.item() > 0.95
 
 

@@ -195,7 +195,6 @@ def _v1(constants: PaperConstants, parameters: dict[str, Any]) -> dict[str, floa
     """What there is over what is needed."""
     alpha, beta, delta = parameters["alpha"] / 2, parameters["beta"] / 2, parameters["delta"]
     halts, teachers, answers = constants.halts, constants.teachers, constants.answers
-    assert halts is not None
     noise = 1 / (3 * sqrt(halts * log(2 / delta)))
     gap = 12 / (noise * teachers) * (log(10 / noise) + log(2 * halts / delta) + 1)
     return {
@@ -208,7 +207,6 @@ def _v1(constants: PaperConstants, parameters: dict[str, Any]) -> dict[str, floa
 def test_a_v1_that_errs_much_never_halts() -> None:
     """c_i = 64·α_i·R_i is more than R_i where α_i > 1/64."""
     constants = paper_constants("v1", alpha=0.06, beta=0.06, epsilon=1.0, delta=1e-5)
-    assert constants.halts is not None
     assert constants.halts > constants.answers
 
 
@@ -353,10 +351,8 @@ def _mass(concepts: np.ndarray) -> np.ndarray:
 
 def test_a_bound_is_measured_against_unless_the_sizes_are_printed() -> None:
     bound = EverlastingV2().with_practical_constants().bound(3)
-    assert bound is not None
     assert (bound.of, bound.at_most, bound.beta, bound.promised) == (ERROR, 0.24, 0.24, False)
     first = EverlastingV1().with_practical_constants().bound(3)
-    assert first is not None
     assert (first.at_most, first.beta) == (pytest.approx(0.36), 0.24)
     assert EverlastingV2().bound(3) is None  # α_1 = 0.2
     assert EverlastingV2(alpha_1=1 / 32).bound(1) is None
@@ -369,7 +365,6 @@ def test_the_printed_sizes_of_v2_promise_nothing_for_their_noise() -> None:
         epsilon=0.9, alpha_1=0.03, beta_1=0.03, answers=2 * int(printed.answers), rounds=1, **sizes
     )
     bound = spec.bound(1)
-    assert bound is not None
     assert not bound.promised
     loud = attrs.evolve(spec, noise=1.0)
     assert loud.bound(1).promised  # type: ignore[union-attr]

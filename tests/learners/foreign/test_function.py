@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -188,22 +187,6 @@ def test_the_claim_is_the_users() -> None:
     assert (claim.epsilon, claim.delta) == (0.5, 1e-6)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        (
-            {"function": scale_sum, "coins": "given", "vectorised": True},
-            "scale_sum must take data, games, rng, got 'scale_sum(data, scale=2.0)'",
-        ),
-        ({"function": 3}, "function must be a function, got 3"),
-        ({"function": laplace, "receives": "all"}, "receives must be one of ones, labels"),
-    ],
-)
-def test_refused_settings(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidArgument, match=re.escape(message)):
-        Function(**settings)
-
-
 class FittedModel:
     """A model whose text leaves out what it learned."""
 
@@ -226,11 +209,6 @@ class FittedModel:
 def test_refused_values(function: Any, vectorised: bool, message: str) -> None:
     with pytest.raises(Unsupported, match=message):
         play_releases(Function(function=function, vectorised=vectorised), SAMPLE)
-
-
-def test_a_function_that_raises_is_reported() -> None:
-    with pytest.raises(PlayerError, match="learner function raised ZeroDivisionError"):
-        play_releases(Function(function=lambda data, rng: 1 / 0), SAMPLE)
 
 
 # --- audits -----------------------------------------------------------------------------------------------
@@ -278,16 +256,6 @@ def test_own_random_numbers_are_audited_and_reported(tmp_path: Path) -> None:
     assert 0.5 < verdict.epsilon_lower <= 1
     assert run(audit, ledger=tmp_path / "a.ledger").epsilon_lower == verdict.epsilon_lower
     assert "3, but the learner draws its own random numbers" in verdict.summary()
-
-
-def test_learners_are_equal_if_their_functions_are() -> None:
-    def one(data: Any, rng: object) -> int:
-        return 1
-
-    assert Function(function=one) == Function(function=one)
-    assert hash(Function(function=one)) == hash(Function(function=one))
-    assert Function(function=one) != Function(function=laplace)
-    assert "function=laplace" in repr(attrs.evolve(Function(function=one), function=laplace))
 
 
 # --- common random numbers ----------------------------------------------------------------------------------

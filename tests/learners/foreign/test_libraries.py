@@ -200,12 +200,6 @@ def test_a_sample_that_cannot_be_fitted_is_refused() -> None:
         play_releases(DiffprivlibModel(make=QUIET), Sample([0.0], [1], [5_001]))
 
 
-@pytest.mark.parametrize("release_of", [1, "mean_"])
-def test_what_is_released_must_be_a_function(release_of: Any) -> None:
-    with pytest.raises(InvalidArgument, match="release_of must be a function"):
-        DiffprivlibModel(make=QUIET, release_of=release_of)
-
-
 @pytest.mark.thorough
 def test_a_model_conforms_and_is_audited() -> None:
     """Bounded noise satisfies no ε, so the claim is refuted."""
@@ -311,7 +305,6 @@ def test_a_zcdp_map_of_opendp_is_audited_in_its_own_unit() -> None:
     assert learner.claim.curve == ConcentratedCurve(0.125)
     report = audits.audit(learner, "count-swap", games=100_000)
     assert not report.refuted
-    assert report.curve_lower is not None
     assert 0.08 < report.curve_lower.rho < 0.125
     assert report.epsilon_lower < 0.7 * learner.claim.epsilon
 
@@ -327,7 +320,6 @@ def test_gaussian_mechanisms_of_diffprivlib_are_audited_as_such(name: str) -> No
     assert curve.mu == pytest.approx(1 / make()._scale, rel=1e-6)
     report = audits.audit(learner, "count-swap", games=100_000)
     assert not report.refuted
-    assert report.curve_lower is not None
     assert 0.7 * curve.mu < report.curve_lower.mu < curve.mu
 
 

@@ -39,9 +39,6 @@ def test_they_conform_and_seeds_repeat_their_games(kind: type[LibrarySGD], libra
     assert np.array_equal(first, second)
 
 
-# --- Opacus ---------------------------------------------------------------------------------------------
-
-
 @installed
 @pytest.mark.slow
 def test_the_number_of_examples_shows_in_the_length_of_an_update() -> None:
@@ -64,9 +61,6 @@ def test_where_the_divisor_does_not_change_it_is_not_refuted() -> None:
     learner = OpacusSGD(size=8, batch=3, features=20)
     assert not audit(learner, UpdateScale(), 300).refuted
     assert not audit(learner, GradientCanaryAttack(), 300).refuted
-
-
-# --- JAX Privacy ----------------------------------------------------------------------------------------
 
 
 def test_rate_and_divisor_are_public_numbers() -> None:

@@ -14,8 +14,9 @@ from scipy import stats
 from support.laws.list_laws import cover_delta, laws, naive_law, neighbours, sample_of, small_samples
 from support.simple_players import Scripted
 from support.statistical import check_counts, expect_rejection, statistical
+from support.voting import play_releases
 
-from arena import Hypothesis, InvalidArgument, Learner, Moves, Release, Sample, Train, Training, Unsupported
+from arena import InvalidArgument, Learner, Moves, Release, Sample, Train, Unsupported
 from arena.concepts import DecisionLists, Literals, Thresholds, Variables
 from arena.testing import check_learner
 from audits.exact_loss import exact
@@ -29,13 +30,6 @@ EVERY = [PrivateDecisionList(), PrivateDecisionList(delta=0.0), Rivest(), ListCh
 
 def private(variables: int, **settings: float) -> PrivateDecisionList:
     return PrivateDecisionList(concepts=DecisionLists(Variables(variables)), **settings)
-
-
-def play_releases(learner: Learner, *samples: Sample, games: int = 1, seed: int = 0) -> Hypothesis:
-    """The hypotheses of `games` games of each sample."""
-    which = np.repeat(np.arange(len(samples)), games)
-    state = learner.start(len(which), np.random.Generator(np.random.SFC64(seed)))
-    return state.release(Training.of(samples, which))
 
 
 @st.composite
@@ -237,31 +231,6 @@ def test_a_sample_with_one_label_is_learned(learner: Learner, label: int) -> Non
     assert (learner.concepts.labels(found.concepts, np.eye(3)) == label).all()
     if learner.name == "rivest":
         assert learner.concepts.text(found.concepts[0]) == f"always {label}"
-
-
-def test_duplicate_and_constant_features_are_harmless() -> None:
-    rng = np.random.default_rng(5)
-    one = rng.integers(0, 2, (200, 1))
-    points = np.hstack([one, one, np.ones_like(one), np.zeros_like(one)])
-    sample = Sample(points, one[:, 0])
-    for learner in (private(4, rate=50.0), Rivest(concepts=DecisionLists(Variables(4)))):
-        found = play_releases(learner, sample, games=30)
-        assert (learner.concepts.labels(found.concepts, points) == one[:, 0]).all()
-
-
-def test_one_variable_is_enough() -> None:
-    sample = Sample([[0], [1]], [1, 0], [50, 50])
-    for learner in (private(1, rate=5.0), Rivest(concepts=DecisionLists(Variables(1)))):
-        found = play_releases(learner, sample, games=30)
-        assert (learner.concepts.labels(found.concepts, [[0], [1]]) == [True, False]).all()
-
-
-def test_a_list_does_not_end_when_no_example_remains() -> None:
-    """All lists must be possible for every sample."""
-    sample = Sample([[1, 1]], [1], [50])
-    law = private(2, rate=3.0).law(sample)
-    assert (law.probabilities > 0).all()
-    assert len(law.probabilities) == 26
 
 
 @given(st.data())

@@ -13,7 +13,6 @@ from scipy import optimize
 from support.laws.list_laws import cover_delta, deltas, laws, neighbours, small_samples
 from support.statistical import check_counts, expect_rejection, statistical
 
-from arena.errors import InvalidArgument
 from learners.mechanisms.selection import (
     ADVANCED,
     LEMMA,
@@ -125,43 +124,6 @@ def test_a_disjunction_is_learned_by_covering_ones_and_not_zeros() -> None:
 def test_scores_far_apart_do_not_overflow() -> None:
     weights = choice_weights(np.array([[[-1e9], [0.0], [1e9]]]), np.zeros((1, 3), bool), rate=10.0)
     assert weights.tolist() == [[0.0, 0.0, 1.0]]
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: fresh(rate=0.0), "rate must be positive and finite, got 0.0"),
-        (
-            lambda: fresh(weights=np.ones(2)),
-            "shapes must be",
-        ),
-        (
-            lambda: exhaust_rounds().choose(np.zeros((1, 1, 1))),
-            "all rounds or all sets of this cover are used up, got 1",
-        ),
-        (lambda: fresh().choose(np.zeros((1, 2))), r"scores must have shape \(1, 1, 1\), got \(1, 2\)"),
-        (lambda: cover_epsilon(1.5, 1.0, rounds=2), "delta must be at most 1, got 1.5"),
-        (lambda: lemma_epsilon(-1.0, 1.0), "delta must be at least 0, got -1.0"),
-        (lambda: cover_epsilon(0.1, 1.0, rounds=0), "rounds must be at least 1, got 0"),
-        (
-            lambda: largest_cover_rate(2, epsilon=1.0, delta=1.0),
-            "delta must be less than 1, got 1",
-        ),
-    ],
-)
-def test_refusals(call, message: str) -> None:
-    with pytest.raises(InvalidArgument, match=message):
-        call()
-
-
-def fresh(*, weights: np.ndarray = WEIGHTS[:2, :1], rate: float = 1.0) -> EMCover:
-    return EMCover(np.ones((2, 1)), weights, np.full((1, 1), 0.5), rate=rate)
-
-
-def exhaust_rounds() -> EMCover:
-    cover = fresh()
-    cover.choose(cover.sums)
-    return cover
 
 
 # --- what it costs ------------------------------------------------------------------------------------------

@@ -10,14 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from support.laws.expert_laws import Law, Losses, adaptive, delta, fresh_law, hedge, worst_delta
+from support.laws.expert_laws import Law, Losses, adaptive, fresh_law, hedge, worst_delta
+from support.laws.learner_laws import view_delta
 
-from arena.errors import InvalidArgument
-from learners.mechanisms import lazy_experts
 from learners.mechanisms.accounting import best_composition
 from learners.mechanisms.exponential_experts import cost, hoeffding_composition, largest_rate, regret
-
-# --- privacy ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("rounds", "rate"), [(2, 0.5), (3, 0.3), (4, 0.8)])
@@ -41,7 +38,7 @@ def test_adaptive_losses_cost_no_more(seed: int, replaced: int) -> None:
     for slack in (0.0, 0.01):
         claim = cost(3, rate, slack=slack)
         for law, other in itertools.permutations(laws, 2):
-            assert delta(law, other, claim.epsilon) <= claim.delta + 1e-12
+            assert view_delta(law, other, claim.epsilon) <= claim.delta + 1e-12
 
 
 @pytest.mark.parametrize("draws", [1, 10, 300])
@@ -85,17 +82,8 @@ def test_the_largest_rate_spends_what_there_is(rounds: int, epsilon: float, delt
     assert cost(rounds, rate * (1 + 1e-9), slack=delta).epsilon > epsilon * (1 - 1e-6)
 
 
-# --- regret -----------------------------------------------------------------------------------------------
-
-
 @given(seed=st.integers(0, 10**6), rate=st.floats(0.01, 5))
 def test_the_expected_regret_is_within_the_bound(seed: int, rate: float) -> None:
     rows = np.random.default_rng(seed).integers(0, 2, size=(12, 3)).tolist()
     lost = sum(np.dot(hedge(rows[:t], (0, 0, 0), rate), row) for t, row in enumerate(rows))
     assert lost - np.sum(rows, axis=0).min() <= regret(12, 3, rate) + 1e-9
-
-
-def test_a_single_round_affords_any_rate() -> None:
-    for largest in (largest_rate, lazy_experts.largest_rate):
-        with pytest.raises(InvalidArgument, match="rounds must be at least 2: a single round costs nothing"):
-            largest(1, epsilon=1, delta=0)

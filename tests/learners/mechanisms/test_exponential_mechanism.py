@@ -8,8 +8,6 @@ import pytest
 from support.laws.mechanism_laws import RATE, SURE, check_selection, selection_law
 from support.statistical import check_counts, statistical
 
-from arena.errors import InvalidArgument
-from arena.randomness import generator
 from learners.mechanisms.selection import exponential_mechanism
 
 
@@ -48,60 +46,8 @@ def test_the_law_is_private() -> None:
         assert np.abs(np.log(law / other)).max() <= epsilon + 1e-12
 
 
-@pytest.mark.parametrize("games", [0, 1, 5])
-@pytest.mark.parametrize("options", [1, 2, 40])
-def test_any_number_of_games_and_options(games: int, options: int, rng: np.random.Generator) -> None:
-    scores = rng.random((games, options))
-    before = scores.copy()
-    chosen = exponential_mechanism(rng, scores, epsilon=1, sensitivity=1)
-    assert chosen.shape == (games,)
-    assert ((chosen >= 0) & (chosen < options)).all()
-    assert np.array_equal(scores, before)
-
-
-def test_a_game_does_not_see_the_scores_of_others() -> None:
-    seed, scores = np.random.SeedSequence(1), np.zeros((1000, 3))
-    chosen = exponential_mechanism(generator(seed), scores, epsilon=1, sensitivity=1)
-    scores[1::2] = [5, 0, 9]
-    again = exponential_mechanism(generator(seed), scores, epsilon=1, sensitivity=1)
-    assert np.array_equal(chosen[::2], again[::2])
-
-
 def test_an_option_that_is_ruled_out_is_never_chosen_whatever_its_score(rng: np.random.Generator) -> None:
     scores = np.tile([math.nan, 0.0, math.inf, 1e300, -math.inf, -1.0], (1000, 1))
     allowed = np.tile([False, True, False, False, False, True], (1000, 1))
     chosen = exponential_mechanism(rng, scores, epsilon=1, sensitivity=1, allowed=allowed)
     assert set(chosen.tolist()) == {1, 5}
-
-
-def test_games_with_nothing_allowed_are_refused(rng: np.random.Generator) -> None:
-    allowed = np.array([[True, False], [False, False], [False, False]])
-    with pytest.raises(InvalidArgument, match="needs an allowed option, got 'none in 2 games, the first 1'"):
-        exponential_mechanism(rng, np.zeros((3, 2)), epsilon=1, sensitivity=1, allowed=allowed)
-
-
-@pytest.mark.parametrize("shape", [(3,), (3, 0), (0, 0), (2, 2, 2)])
-def test_scores_of_another_shape_are_refused(shape: tuple[int, ...], rng: np.random.Generator) -> None:
-    with pytest.raises(InvalidArgument, match=r"scores must have shape \(games, options\), options ≥ 1"):
-        exponential_mechanism(rng, np.zeros(shape), epsilon=1, sensitivity=1)
-
-
-@pytest.mark.parametrize(
-    "allowed", [np.ones((3, 2), dtype=int), np.ones((2, 2), dtype=bool), np.ones(2, dtype=bool)]
-)
-def test_another_mask_is_refused(allowed: np.ndarray, rng: np.random.Generator) -> None:
-    with pytest.raises(InvalidArgument, match="allowed must hold one bool per score"):
-        exponential_mechanism(rng, np.zeros((3, 2)), epsilon=1, sensitivity=1, allowed=allowed)
-
-
-@pytest.mark.parametrize("score", [math.nan, math.inf, -math.inf, 1e11])
-def test_scores_that_swallow_the_noise_are_refused(score: float, rng: np.random.Generator) -> None:
-    with pytest.raises(InvalidArgument, match="allowed scores must be finite and at most 2\\^32"):
-        exponential_mechanism(rng, np.array([[score, 0.0]]), epsilon=1, sensitivity=1)
-
-
-@pytest.mark.parametrize("value", [0, -1, math.inf, math.nan])
-@pytest.mark.parametrize("name", ["epsilon", "sensitivity"])
-def test_bad_parameters_are_refused(name: str, value: float, rng: np.random.Generator) -> None:
-    with pytest.raises(InvalidArgument, match=f"{name} must be positive and finite"):
-        exponential_mechanism(rng, np.zeros((1, 2)), **{"epsilon": 1.0, "sensitivity": 1.0, name: value})

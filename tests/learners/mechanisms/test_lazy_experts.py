@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from support.laws.expert_laws import Law, Losses, adaptive, delta, hedge, lazy_law, oblivious, worst_delta
+from support.laws.expert_laws import Law, Losses, adaptive, hedge, lazy_law, oblivious, worst_delta
+from support.laws.learner_laws import view_delta
 
 from learners.mechanisms import exponential_experts, lazy_experts
 from learners.mechanisms.lazy_experts import LazyParameters, cost, largest_rate, regret
-
-# --- the law ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("redraw", [0.0, 0.3])
@@ -30,8 +29,6 @@ def test_the_law_of_each_round_is_that_of_hedge(seed: int, rate: float, redraw: 
             marginal[view[t]] += mass
         assert marginal == pytest.approx(hedge(rows[:t], prior, rate))
 
-
-# --- privacy ------------------------------------------------------------------------------------------------
 
 SPECS = [
     (2, LazyParameters(rate=1.0, redraw=0.05, max_draws=1)),
@@ -65,7 +62,7 @@ def test_adaptive_losses_cost_no_more(seed: int, replaced: int, spec: LazyParame
     for slack in (0.0, 0.01):
         claim = cost(4, spec, slack=slack)
         for law, other in itertools.permutations(laws, 2):
-            assert delta(law, other, claim.epsilon) <= claim.delta + 1e-12
+            assert view_delta(law, other, claim.epsilon) <= claim.delta + 1e-12
 
 
 def test_a_draw_that_nothing_hides_gives_losses_away() -> None:
@@ -73,7 +70,7 @@ def test_a_draw_that_nothing_hides_gives_losses_away() -> None:
     laws = [
         lazy_law(oblivious([row, (0, 0)]), 2, (0, 0), 0.1, 0.0, most=2) for row in ((0.0, 0.0), (1.0, 0.0))
     ]
-    assert delta(laws[1], laws[0], 100.0) > 0
+    assert view_delta(laws[1], laws[0], 100.0) > 0
 
 
 def test_without_draws_nothing_is_paid() -> None:
@@ -90,9 +87,6 @@ def test_the_largest_rate_is_paid_for_and_games_rarely_run_out(rounds: int, epsi
     assert stats.binom.sf(spec.max_draws, rounds - 1, share) <= rounds**-2
     if rounds >= 1_000:  # where few draws are needed, lazy ones afford a larger rate
         assert spec.rate > exponential_experts.largest_rate(rounds, epsilon=epsilon, delta=1e-6)
-
-
-# --- regret -------------------------------------------------------------------------------------------------
 
 
 @given(share=st.floats(0.01, 0.9), rounds=st.integers(2, 500), part=st.floats(0, 1))

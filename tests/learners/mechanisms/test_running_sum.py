@@ -178,41 +178,9 @@ def test_elements_in_a_row_follow_the_law(rng: np.random.Generator) -> None:
         check_transcripts(letters, sum_law([1, 1, 1, 0], **SUMS), effect=0.012)
 
 
-@pytest.mark.parametrize("games", [0, 1, 3])
-def test_any_number_of_games(games: int, rng: np.random.Generator) -> None:
-    mechanism = RunningSum(games, rng, thresholds=1.0, epsilon=1.0)
-    for values in (1, np.full(games, 0.5), np.ones(games, bool)):
-        assert mechanism.observe(values).shape == (games,)
-
-
 def test_an_ended_game_says_nothing_until_it_starts_again(rng: np.random.Generator) -> None:
     mechanism = RunningSum(3, rng, thresholds=[-1e6, 1e6, -1e6], epsilon=1.0)
     assert mechanism.observe(1).tolist() == [True, False, True]
     assert not mechanism.observe(1).any()
     mechanism.restart(np.array([2]), -1e6)
     assert mechanism.observe(0).tolist() == [False, False, True]
-
-
-def test_a_restart_forgets_the_sum(rng: np.random.Generator) -> None:
-    mechanism = RunningSum(1, rng, thresholds=500.0, epsilon=1.0)
-    for _ in range(400):
-        assert not mechanism.observe(1).any()
-    mechanism.restart(np.array([0]), 500.0)
-    for _ in range(400):
-        assert not mechanism.observe(1).any()
-
-
-def test_answers_cannot_be_written_to(rng: np.random.Generator) -> None:
-    with pytest.raises(ValueError, match="read-only"):
-        RunningSum(2, rng, thresholds=1.0, epsilon=1.0).observe(0)[0] = True
-
-
-def test_bad_values_are_refused(rng: np.random.Generator) -> None:
-    with pytest.raises(InvalidArgument, match="epsilon must be positive and finite, got 0"):
-        RunningSum(2, rng, thresholds=1.0, epsilon=0)
-    with pytest.raises(InvalidArgument, match="thresholds must be finite, got inf"):
-        RunningSum(2, rng, thresholds=np.inf, epsilon=1.0)
-    with pytest.raises(InvalidArgument, match=r"summed values must lie in \[0, 1\]"):
-        RunningSum(2, rng, thresholds=1.0, epsilon=1.0).observe([0.5, 1.5])
-    with pytest.raises(InvalidArgument, match="beta must be more than 0, got 0"):
-        running_sum_error(10, 0, epsilon=1.0)

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from scipy import stats
 from support.statistical import check_counts, expect_rejection, statistical
 
-from arena.errors import InvalidArgument
 from arena.randomness import generator
 from learners.mechanisms.accounting import compose_advanced
 from learners.mechanisms.noise import laplace, laplace_between
@@ -125,11 +124,6 @@ def test_another_rule_may_halt_games_sooner(rng: np.random.Generator) -> None:
     assert said.shape == (2, 2)
     assert table.halted.tolist() == [False, True]
     assert told[0].shape == (2, 5)
-
-
-def test_many_games_are_answered_few_values_at_a_time(rng: np.random.Generator) -> None:
-    table = SteadyThresholds(10_000, rng, halts=9, **SETTINGS)  # type: ignore[arg-type]
-    assert table.respond(np.zeros((10_000, 50))).shape == (10_000, 1)
 
 
 # --- what it costs ------------------------------------------------------------------------------------------
@@ -254,28 +248,3 @@ def test_tops_are_what_costs() -> None:
     assert steady_thresholds_cost(64, 0.01, gap=1e6, slack=1e-6).epsilon <= few
     assert steady_thresholds_cost(64, 0.01, gap=30, slack=1e-9).epsilon > few
     assert steady_thresholds_cost(1, 1e-4, gap=30, slack=0.9).epsilon == 0
-
-
-# --- refusals -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "bad", [{"lower": 0.6}, {"upper": 0.5}, {"upper": math.inf}, {"epsilon": 0.0}, {"size": 0}, {"halts": 0}]
-)
-def test_parameters_out_of_range_are_refused(bad: dict, rng: np.random.Generator) -> None:
-    with pytest.raises(InvalidArgument):
-        SteadyThresholds(3, rng, **(SETTINGS | {"halts": 1} | bad))
-
-
-@pytest.mark.parametrize("values", [np.zeros(3), np.zeros((2, 1)), np.zeros((3, 0)), np.full((3, 1), np.nan)])
-def test_values_that_fit_no_table_are_refused(values: np.ndarray, rng: np.random.Generator) -> None:
-    table = SteadyThresholds(3, rng, halts=1, **SETTINGS)  # type: ignore[arg-type]
-    with pytest.raises(InvalidArgument, match=r"values must have shape|must be finite"):
-        table.respond(values)
-
-
-@pytest.mark.parametrize("bad", [{"halts": 0}, {"epsilon": 0}, {"gap": 0}, {"slack": 0}, {"slack": 1}])
-def test_costs_of_nonsense_are_refused(bad: dict) -> None:
-    good = {"halts": 1, "epsilon": 0.1, "gap": 9.0, "slack": 0.1}
-    with pytest.raises(InvalidArgument):
-        steady_thresholds_cost(**(good | bad))

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.laws.learner_laws import view_delta
 from support.laws.mechanism_laws import RATE, SURE
-from support.laws.transition_laws import Examples, Sets, delta, fresh_law, hedge, lazy_law
+from support.laws.transition_laws import Examples, Sets, fresh_law, hedge, lazy_law
 from support.statistical import check_counts, expect_rejection, statistical
 
 from arena.concepts import FiniteClass
@@ -125,7 +126,7 @@ def test_neighbours_are_as_close_as_fresh_draws_claim(
         ]
         for slack in (0.0, 1e-3, 0.05):
             claim = exponential_experts.cost(rounds - length, rate, slack=slack)
-            worst = max(delta(a, b, claim.epsilon) for a, b in itertools.permutations(laws, 2))
+            worst = max(view_delta(a, b, claim.epsilon) for a, b in itertools.permutations(laws, 2))
             assert worst <= (claim.delta if s >= length else 0) + 1e-12
 
 
@@ -137,7 +138,7 @@ def test_fresh_draws_nearly_attain_their_claim() -> None:
         for by in ((0, 0), (0, 1))
     ]
     claim = exponential_experts.cost(3, 0.8, slack=0).epsilon
-    assert max(delta(a, b, 0.95 * claim) for a, b in itertools.permutations(laws)) > 0
+    assert max(view_delta(a, b, 0.95 * claim) for a, b in itertools.permutations(laws)) > 0
 
 
 @settings(max_examples=40)
@@ -155,7 +156,7 @@ def test_adaptive_examples_cost_no_more(seed: int, replaced: int, sets: Sets, au
     for slack in (0.0, 0.01):
         claim = exponential_experts.cost(3, 0.7, slack=slack)
         for law, other in itertools.permutations(laws, 2):
-            assert delta(law, other, claim.epsilon) <= claim.delta + 1e-12
+            assert view_delta(law, other, claim.epsilon) <= claim.delta + 1e-12
 
 
 # --- lazy ---------------------------------------------------------------------------------------------------
@@ -248,5 +249,5 @@ def test_neighbours_are_as_close_as_lazy_draws_claim(sets: Sets, rounds: int, la
         laws = [lazy_law(automaton, sets[: rounds - 1], game, rounds, **run) for game in played]
         for slack in (0.0, 1e-3, 0.05):
             claim = lazy_experts.cost(rounds - 1, lazy, slack=slack)
-            worst = max(delta(a, b, claim.epsilon) for a, b in itertools.permutations(laws, 2))
+            worst = max(view_delta(a, b, claim.epsilon) for a, b in itertools.permutations(laws, 2))
             assert worst <= claim.delta + 1e-12

@@ -45,7 +45,6 @@ from learners.online.realizable import KEEP, PRINTED, RealizableLearner
 EVERY = [AgnosticBatched, AgnosticExperts, BpsExperts, GolowichLivni, Halving, RealizableLearner, Soa]
 EVERY += [SparseMajorityLearner, WeightedMajority]
 SMALL = {"nodes": 16, "epsilon": 200.0, "delta": 0.1, "patience": 0.3, "frequent": 0.01}
-UPDATES = KEEP, PRINTED
 FOREST = {"nodes": 8, "epsilon": 3_000.0, "rounds": 12, "level": 3.0}
 EXPERTS = [
     {"stretches": 4},
@@ -70,7 +69,6 @@ CONFORM = [
     ),
     Doubling(inner=RealizableLearner(concepts=Thresholds(range(4)), **SMALL), first=2, rounds=12),
 ]
-ROUNDED = AgnosticExperts, BpsExperts, Doubling, NoisyMajority, RealizableLearner, WeightedMajority
 LIMITED = [
     AgnosticBatched(rounds=2, batch=1),
     *(

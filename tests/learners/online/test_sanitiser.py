@@ -12,7 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from support.laws.mechanism_laws import RATE, SURE
-from support.laws.sanitiser_laws import Law, discriminator_law, furthest, learner_law
+from support.laws.sanitiser_laws import (
+    DATA,
+    FUNCTIONS,
+    Law,
+    discriminator_law,
+    furthest,
+    learn_repeatedly,
+    learner_law,
+)
 from support.online_adversaries import measure_regret
 from support.simple_players import script
 from support.statistical import check_counts, check_mean, expect_rejection, statistical
@@ -28,7 +36,6 @@ from learners.online.agnostic_batched import AgnosticBatched
 from learners.online.sanitiser import (
     WIN,
     Discriminator,
-    EmpiricalLearner,
     ExponentialLearner,
     ProposalGenerator,
     Sanitiser,
@@ -37,25 +44,6 @@ from learners.online.sanitiser import (
     round_to_counts,
     rounding_error,
 )
-
-FUNCTIONS = np.array([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]], bool)
-DATA = [(0, 0), (0, 1), (1, 1), (1, 1), (2, 0), (2, 1), (2, 0), (0, 0), (1, 0), (2, 0), (2, 0), (1, 1)]
-
-
-def tally(data: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
-    """The number of occurrences of each point with label 0, and with label 1."""
-    table = np.zeros((2, 3), int)
-    for x, y in data:
-        table[y, x] += 1
-    return table[0], table[1]
-
-
-def learn_repeatedly(
-    learner: EmpiricalLearner, rng: np.random.Generator, games: int, allowed: np.ndarray | None = None
-) -> np.ndarray:
-    zeros, ones = (np.tile(row, (games, 1)) for row in tally(DATA))
-    mask = np.ones(len(FUNCTIONS), bool) if allowed is None else allowed
-    return learner.learn(rng, FUNCTIONS, zeros, ones, np.tile(mask, (games, 1)))
 
 
 @statistical(rate=RATE)
@@ -408,7 +396,6 @@ def test_a_bound_exists_only_if_the_sanitiser_s_theorem_applies() -> None:
         concepts=Thresholds(range(4)), rounds=20_000, batch=2_000, epsilon=400.0, alpha=0.25, calls=None
     )
     bound = learner.bound(20_000)
-    assert bound is not None
     hedge = exponential_experts.regret(10, 5, learner.hedge_rate)
     error = 0.25 + rounding_error(learner.functions, 2_000)
     assert bound.at_most == pytest.approx(2_000 * hedge + 2 * error * 20_000 + 1)
@@ -416,5 +403,4 @@ def test_a_bound_exists_only_if_the_sanitiser_s_theorem_applies() -> None:
     assert learner.bound(20_001) is None
     assert learner.bound(1_999) is None
     partial = learner.bound(4_500)
-    assert partial is not None
     assert partial.at_most > 2_000 * exponential_experts.regret(2, 5, learner.hedge_rate) + 500

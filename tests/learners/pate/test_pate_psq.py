@@ -6,6 +6,7 @@ import contextlib
 import math
 import re
 from itertools import product
+from typing import Any
 
 import attrs
 import numpy as np
@@ -15,9 +16,9 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 from support.simple_players import script
 from support.statistical import check_counts, expect_rejection, statistical
-from support.voting import PaysForOneAnswer
+from support.voting import PaysForOneAnswer, play_releases
 
-from arena import InvalidArgument, Learner, Release, Sample, Train, Training, Unsupported
+from arena import InvalidArgument, Learner, Release, Sample, Train, Unsupported
 from arena.concepts import FiniteClass, Points, Thresholds
 from arena.testing import check_learner
 from audits.exact_loss import exact
@@ -25,7 +26,7 @@ from learners.pate.independent_answers import PateGaussian
 from learners.pate.logistic import LinearRules
 from learners.pate.rules import PublicPoints
 from learners.pate.screening import PateSvt
-from learners.pate.student_learners import PatePsq
+from learners.pate.student_learners import PateAsq, PatePsq
 from learners.pate.teacher import Minimiser, Teacher
 from learners.pate.voters import train_ensemble
 
@@ -34,11 +35,6 @@ LINE = Minimiser(Thresholds(range(4)))
 UNEVEN = Sample([0, 1, 2, 3, 1], [0, 1, 0, 1, 0], [3, 2, 2, 3, 1])
 # Either concept says the same everywhere, so that a replaced example may turn every vote of its teacher.
 CONSTANT = Minimiser(FiniteClass([[0] * 14, [1] * 14]))
-
-
-def play_releases(learner: Learner, sample: Sample, *, games: int, seed: int = 0):
-    training = Training.of([sample], np.zeros(games, int))
-    return learner.start(games, np.random.Generator(np.random.SFC64(seed))).release(training)
 
 
 @pytest.mark.parametrize(
@@ -97,21 +93,6 @@ def test_the_distribution_is_that_of_all_sequences_of_answers(
 SMALL = PatePsq(teacher=LINE, teachers=5, epsilon=4.0)
 
 
-def counts(learner: PatePsq) -> np.ndarray:
-    found = play_releases(learner, UNEVEN, games=200_000).concepts
-    return np.array([(found == value).sum() for value in SMALL.law(UNEVEN).values])
-
-
-@pytest.mark.thorough
-@statistical(rate=2.1 * RATE)
-def test_concepts_follow_the_distribution() -> None:
-    law = SMALL.law(UNEVEN)
-    check_counts(counts(SMALL), law.probabilities, rate=RATE, effect=0.0125, power=1 - 1e-8)
-    with expect_rejection():
-        louder = counts(attrs.evolve(SMALL, epsilon=3.5))
-        check_counts(louder, law.probabilities, rate=RATE, effect=0.0125, power=1 - 1e-8)
-
-
 def test_a_clear_sample_is_learned() -> None:
     sample = Sample([1, 5, 8, 9, 12, 16], [0, 0, 0, 1, 1, 1], [200] * 6)
     value = play_releases(PatePsq(epsilon=8.0, teachers=51), sample, games=20)
@@ -147,6 +128,32 @@ def test_a_linear_student_releases_its_weights(rng) -> None:
     assert value.concepts.shape == (3, 3)
     fresh = rng.standard_normal((500, 2))
     assert (value.concept_class.labels(value.concepts, fresh) == (fresh[:, 0] > 0)).mean() > 0.8
+
+
+ACTIVE = PateAsq(teacher=Minimiser(Thresholds(range(6))), teachers=5, queries=4, epsilon=4.0)
+OF_SIX = Sample([0, 1, 2, 3, 5, 4], [0, 1, 0, 1, 1, 0], [3, 2, 2, 3, 2, 1])
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("learner", "sample", "other", "games", "effect"),
+    [(SMALL, UNEVEN, 3.5, 200_000, 0.0125), (ACTIVE, OF_SIX, 1.5, 8_000, 0.08)],
+    ids=["passive", "active"],
+)
+@statistical(rate=2.1 * RATE)
+def test_concepts_follow_the_distribution(
+    learner: Any, sample: Sample, other: float, games: int, effect: float
+) -> None:
+    law = learner.law(sample)
+
+    def check(player: Learner) -> None:
+        found = play_releases(player, sample, games=games).concepts
+        counts = np.array([(found == value).sum() for value in law.values])
+        check_counts(counts, law.probabilities, rate=RATE, effect=effect, power=1 - 1e-8)
+
+    check(learner)
+    with expect_rejection():
+        check(attrs.evolve(learner, epsilon=other))
 
 
 # --- the claim ----------------------------------------------------------------------------------------------
@@ -199,15 +206,27 @@ class OneAnswerPaid(PaysForOneAnswer, PatePsq):
     name = "one-answer-paid"
 
 
+@attrs.frozen
+class OneAnswerAskedFor(PaysForOneAnswer, PateAsq):
+    """The slip: noise for one answer only."""
+
+    name = "one-answer-asked-for"
+
+
 @pytest.mark.thorough
-@pytest.mark.parametrize("kind", [PatePsq, OneAnswerPaid])
-@pytest.mark.parametrize("epsilon", [0.5, 2.0])
-def test_an_exact_audit_refutes_the_slip_alone(kind: type[PatePsq], epsilon: float) -> None:
-    learner = kind(teacher=CONSTANT, teachers=5, epsilon=epsilon, delta=1e-3)
-    ones = [0, 0, 1, 1, 0]
-    swap = script(Train(Sample([0] * 5, ones), Sample([0] * 5, [0, 0, 1, 1, 1])))
-    found = exact(learner, swap, Release())
-    assert found.refuted == (kind is OneAnswerPaid)
+@pytest.mark.parametrize(
+    ("kind", "epsilon"),
+    [
+        *((kind, epsilon) for kind in (PatePsq, OneAnswerPaid) for epsilon in (0.5, 2.0)),
+        (PateAsq, 0.5),
+        (OneAnswerAskedFor, 0.5),
+    ],
+)
+def test_an_exact_audit_refutes_the_slip_alone(kind: type[Any], epsilon: float) -> None:
+    more = {"queries": 12, "constant": 5.0} if issubclass(kind, PateAsq) else {}
+    learner = kind(teacher=CONSTANT, teachers=5, epsilon=epsilon, delta=1e-3, **more)
+    swap = script(Train(Sample([0] * 5, [0, 0, 1, 1, 0]), Sample([0] * 5, [0, 0, 1, 1, 1])))
+    assert exact(learner, swap, Release()).refuted == issubclass(kind, PaysForOneAnswer)
 
 
 @pytest.mark.parametrize("place", range(5))
@@ -249,15 +268,6 @@ def test_points_that_do_not_fit(changes: dict, error: type[Exception], message: 
     learner = attrs.evolve(SMALL, **changes)
     with pytest.raises(error, match=message if error is InvalidArgument else re.escape(message)):
         _ = learner.claim
-
-
-@pytest.mark.parametrize("text", ["DecisionTreeClassifier:2", "LogisticRegression"])
-def test_a_student_without_concepts_is_refused_before_any_query(text: str) -> None:
-    student = Teacher.from_text(text)
-    shape = (2,) if text.endswith(":2") else ()
-    learner = PatePsq(teacher=student, public=PublicPoints(np.zeros((3, *shape))))
-    with pytest.raises(Unsupported, match="a student must release a concept: of its class, or a linear rule"):
-        learner.start(1, np.random.default_rng(0))
 
 
 def test_a_distribution_with_too_many_sequences_is_refused() -> None:

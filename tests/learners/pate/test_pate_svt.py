@@ -12,17 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutants.aggregators import KeepsThreshold
 from scipy import integrate, stats
+from support.laws.learner_laws import view_delta
 from support.laws.mechanism_laws import sparse_vector_law
-from support.statistical import check_views, expect_rejection, statistical
-from support.voting import Views, delta, exact_views, greatest_loss, naive_screening, one_point, views
+from support.voting import Views, exact_views, greatest_loss, one_point
 
-from arena import InvalidArgument, PrivacyUnit, Sample, Training
+from arena import InvalidArgument, PrivacyUnit, Training
 from arena.messages import UNSTABLE
 from arena.testing import check_learner
 from learners.mechanisms.accounting import basic_composition, compose_advanced, zcdp_guarantee
 from learners.pate.screening import PateSvt, distances, probability_above, threshold_for, tight_scale
 
-RATE = 1e-8
 SMALL = PateSvt(teachers=9, queries=5, unstable=2, scale=1.0, threshold=2.0)
 EVEN = attrs.evolve(SMALL, teachers=8)
 ONCE = attrs.evolve(SMALL, unstable=1)
@@ -137,28 +136,7 @@ def test_delta_of_the_labels_is_attained(spec: PateSvt, epsilon: float) -> None:
     short = (spec.teachers + 1) // 2 - 1
     one, other = (exact_views(spec, [ones] * spec.queries) for ones in (short, short + 1))
     leak = probability_above(spec.effective_threshold, spec.effective_scale)
-    assert delta(one, other, epsilon) == pytest.approx(-expm1(spec.unstable * log1p(-leak)), rel=1e-12)
-
-
-VOTES = st.integers(0, 8)
-DELTAS = st.sampled_from([1e-9, 0.3])
-ASKED = st.lists(st.tuples(VOTES, st.integers(0, 1)), min_size=1, max_size=5)
-
-
-@pytest.mark.thorough
-@settings(max_examples=60)
-@given(asked=ASKED, unstable=st.integers(1, 3), scale=st.sampled_from([0.4, 1.0, 3.0]), at=DELTAS)
-@pytest.mark.parametrize("learner", [PateSvt, KeepsThreshold])
-def test_the_claim_holds_for_the_exact_distribution(
-    learner: type[PateSvt], asked: list[tuple[int, int]], unstable: int, scale: float, at: float
-) -> None:
-    """For all votes that differ by one, up or down; with fresh thresholds or one that is kept."""
-    spec = learner(teachers=9, queries=5, unstable=unstable, scale=scale, threshold=2.0, delta=at)
-    one = exact_views(spec, [votes + up for votes, up in asked])
-    other = exact_views(spec, [votes + 1 - up for votes, up in asked])
-    claim = spec.claim
-    for p, q in ((one, other), (other, one)):
-        assert delta(p, q, claim.epsilon) <= claim.delta + 1e-12
+    assert view_delta(one, other, epsilon) == pytest.approx(-expm1(spec.unstable * log1p(-leak)), rel=1e-12)
 
 
 @pytest.mark.parametrize(("free", "share"), [(0, 0.21), (1, 0.48), (5, 0.993)])
@@ -210,33 +188,6 @@ def mechanism(spec: PateSvt, votes: list[int]) -> Views:
 
 
 # --- play ---------------------------------------------------------------------------------------------------
-
-CLEAR_AND_TIED = Sample([0.0, 1.0], [1, 1], [5, 4])
-ASKS = [1.0, 0.0, 1.0, 0.0]
-ITS_VOTES = [9, 5, 9, 5]
-
-
-@statistical(rate=RATE)
-def test_answers_follow_the_distribution(rng: np.random.Generator) -> None:
-    seen = views(SMALL, CLEAR_AND_TIED, ASKS, games=400_000)
-    check_views(seen, exact_views(SMALL, ITS_VOTES), rate=RATE, effect=0.01)
-
-
-@statistical(rate=2 * RATE)
-def test_one_more_vote_is_detected() -> None:
-    seen = views(SMALL, CLEAR_AND_TIED, ASKS, games=400_000)
-    with expect_rejection():
-        check_views(seen, exact_views(attrs.evolve(SMALL, unstable=3), ITS_VOTES), rate=RATE, effect=0.01)
-
-
-@statistical(rate=RATE)
-def test_a_plain_game_follows_the_distribution(rng: np.random.Generator) -> None:
-    settings = {"teachers": 9, "scale": 1.0, "threshold": 2.0, "unstable": 2}
-    seen = [
-        naive_screening(ITS_VOTES, lambda scale: float(rng.laplace(scale=scale)), **settings)
-        for _ in range(70_000)
-    ]
-    check_views(seen, exact_views(SMALL, ITS_VOTES), rate=RATE, effect=0.022)
 
 
 def test_after_the_last_unstable_answer_nothing_is_released() -> None:
@@ -294,6 +245,8 @@ def test_a_kept_threshold_costs_less_than_fresh_ones(asked: list[tuple[int, int]
 def test_a_kept_threshold_leaks_less() -> None:
     kept = KeepsThreshold(queries=3, unstable=3)
     fresh = PateSvt(teachers=9, queries=3, unstable=3, scale=1.0, threshold=4.0)
-    leaks = [delta(exact_views(spec, [4] * 3), exact_views(spec, [5] * 3), 3.0) for spec in (kept, fresh)]
+    leaks = [
+        view_delta(exact_views(spec, [4] * 3), exact_views(spec, [5] * 3), 3.0) for spec in (kept, fresh)
+    ]
     assert 0.5 * leaks[1] < leaks[0] < leaks[1]
     assert fresh.claim.delta == pytest.approx(leaks[1])

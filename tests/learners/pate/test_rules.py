@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -20,20 +18,6 @@ from learners.pate.teacher import Minimiser, Teacher
 
 LINE = Minimiser(Thresholds(range(6)))
 POINTS = np.arange(6.0)
-
-
-# --- public points ------------------------------------------------------------------------------------------
-
-
-def test_public_points_are_equal_by_content_and_can_be_pickled() -> None:
-    one, other = PublicPoints([[0, 1], [2, 3]]), PublicPoints(np.array([[-0.0, 1], [2, 3]]))
-    assert one == other
-    assert hash(one) == hash(other)
-    assert one != PublicPoints([0, 1, 2, 3])
-    copy = pickle.loads(pickle.dumps(one))
-    assert copy == one
-    assert not copy.points.flags.writeable
-    assert repr(one) == "PublicPoints(2 of shape (2,))"
 
 
 def test_public_points_from_text(tmp_path) -> None:
@@ -74,9 +58,6 @@ def test_bad_files(tmp_path) -> None:
         PublicPoints.from_text(str(path))
 
 
-# --- rules --------------------------------------------------------------------------------------------------
-
-
 def test_the_class_of_rules() -> None:
     assert rule_class(LINE) == Thresholds(range(6))
     for text in ("LogisticRegression:3", "Perceptron:3", "LinearSVC:3", "RidgeClassifier:3"):
@@ -105,21 +86,6 @@ def test_one_label_only(only: int, text: str) -> None:
     points = np.eye(2) if text != "points:2" else np.array([2.0, 2.0])
     rule = fit_rule(student, points, np.full(2, only), np.ones(2, int))
     assert (rule.label(points) == only).all() or text == "points:2"
-
-
-def test_the_error_of_a_failed_training_has_a_remedy() -> None:
-    student = Teacher.from_text("KNeighborsClassifier:1")
-    with pytest.raises(InvalidArgument, match="KNeighborsClassifier cannot learn from 2 labels") as refused:
-        fit_rule(student, np.array([[0.0], [1.0]]), np.array([0, 1]), np.array([2, 1]))
-    assert str(refused.value).endswith("Give more public points, or use LogisticRegression.")
-
-
-def test_points_outside_the_domain_are_refused() -> None:
-    with pytest.raises(InvalidArgument):
-        fit_rule(LINE, np.array([0.5]), np.array([0]), np.ones(1))
-
-
-# --- answers and rules --------------------------------------------------------------------------------------
 
 
 def test_every_point_is_queried_until_the_service_halts() -> None:

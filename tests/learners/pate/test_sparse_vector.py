@@ -1,4 +1,4 @@
-"""sparse-vector, sparse-vector-printed and distance-to-instability."""
+"""sparse-vector, sparse-vector-printed and distance-to-instability; the play of all aggregators."""
 
 from __future__ import annotations
 
@@ -10,20 +10,24 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mutants.refuting_adversaries import AskTeachers, labels_one_less_zero
+from mutants.aggregators import KeepsThreshold
+from mutants.refuting_adversaries import AskTeachers
+from mutants.scores import labels_one_less_zero
 from scipy import stats
+from support.laws.learner_laws import view_delta
 from support.simple_players import run_audit
 from support.statistical import check_views, expect_rejection, statistical
-from support.voting import delta, exact_views, greatest_loss, naive_screening, one_point, views
+from support.voting import exact_views, greatest_loss, naive_screening, one_point, views
 
-from arena import InvalidArgument, Sample, Training, Voting
+from arena import Sample, Training, Voting
 from arena.messages import UNSTABLE
 from arena.testing import check_learner
 from audits.exact_loss import exact as exactly
 from learners.mechanisms.accounting import best_composition, optimal_composition
 from learners.mechanisms.noise import laplace
-from learners.pate.independent_answers import DistanceToInstability
-from learners.pate.screening import Screening, SparseVector, SparseVectorPrinted
+from learners.pate.independent_answers import DistanceToInstability, PateGaussian
+from learners.pate.screening import PateSvt, Screening, SparseVector, SparseVectorPrinted
+from learners.pate.voters import Voters
 
 RATE = 1e-8
 SMALL = SparseVector(teachers=9, queries=5, unstable=2, scale=1.0, threshold=2.0)
@@ -48,7 +52,6 @@ def test_the_claim_is_the_cost_of_the_noise_in_use() -> None:
     spec = SparseVector(epsilon=1.0, delta=1e-6, unstable=50, queries=1_000)
     run_of_one = 2 / spec.effective_scale
     assert spec.claim.epsilon == optimal_composition(50, run_of_one, slack=1e-6).epsilon
-    assert spec.claim.curve is not None
     assert spec.claim.curve.epsilon(1e-6) == pytest.approx(spec.claim.epsilon)
     assert spec.claim.epsilon < best_composition(50, run_of_one, slack=1e-6).epsilon < 1.0
     # No more thresholds are used than answers given.
@@ -76,42 +79,83 @@ def test_the_claim_holds_for_the_exact_distribution(
     spec = attrs.evolve(SMALL, unstable=unstable, delta=at)
     one, other = ([votes + abs(up - world) for votes, up in asked] for world in (0, 1))
     pair = exact_views(spec, one), exact_views(spec, other)
-    assert delta(*pair, spec.claim.epsilon) <= at + 1e-12
+    assert view_delta(*pair, spec.claim.epsilon) <= at + 1e-12
     if spec.claim.curve is not None:
-        assert delta(*pair, 1.0) <= spec.claim.curve.deltas(np.array([1.0]))[0] + 1e-12
+        assert view_delta(*pair, 1.0) <= spec.claim.curve.deltas(np.array([1.0]))[0] + 1e-12
     assert greatest_loss(*pair) <= 2 * unstable / spec.effective_scale + 1e-9
 
 
-# --- distributions ------------------------------------------------------------------------------------------
+SCREENED = {
+    "unstable": st.integers(1, 3),
+    "scale": st.sampled_from([0.4, 1.0, 3.0]),
+    "delta": st.sampled_from([1e-9, 0.3]),
+    "threshold": st.just(2.0),
+}
+OTHERS = {
+    PateGaussian: {"sigma": st.floats(0.5, 8), "epsilon": st.floats(1e-3, 3)},
+    DistanceToInstability: {"slack": st.sampled_from([0.0, 1e-6, 0.1]), "threshold": st.just(2.0)},
+    PateSvt: SCREENED,
+    KeepsThreshold: SCREENED,
+}
 
 
-@pytest.mark.parametrize("spec", [SMALL, PRINTED], ids=lambda spec: spec.name)
+@pytest.mark.thorough
+@pytest.mark.parametrize("kind", OTHERS)
+@settings(max_examples=60)
+@given(data=st.data())
+def test_the_claims_of_the_others_hold_for_the_exact_distribution(
+    kind: type[Voters], data: st.DataObject
+) -> None:
+    """For all votes that differ by one, up or down."""
+    asked = data.draw(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 1)), min_size=1, max_size=5))
+    spec = kind(teachers=9, queries=len(asked), **data.draw(st.fixed_dictionaries(OTHERS[kind])))
+    pair = [exact_views(spec, [votes + abs(up - world) for votes, up in asked]) for world in (0, 1)]
+    for p, q in (pair, pair[::-1]):
+        assert view_delta(p, q, spec.claim.epsilon) <= spec.claim.delta + 1e-12
+
+
+# --- play of all aggregators --------------------------------------------------------------------------------
+
+SVT = PateSvt(teachers=9, queries=5, unstable=2, scale=1.0, threshold=2.0)
+GAUSSIAN = PateGaussian(teachers=9, queries=3, sigma=1.5)
+NEAR = DistanceToInstability(teachers=9, queries=3, epsilon=0.8, threshold=2.0)
+
+
+@pytest.mark.parametrize(
+    ("spec", "other", "asked", "votes"),
+    [
+        (SVT, attrs.evolve(SVT, unstable=3), ASKS, ITS_VOTES),
+        (PRINTED, SMALL, ASKS, ITS_VOTES),
+        (GAUSSIAN, attrs.evolve(GAUSSIAN, sigma=1.35), [1.0, 0.0, 0.0], [9, 5, 5]),
+        (NEAR, attrs.evolve(NEAR, epsilon=0.8 / 0.9), [1.0, 0.0, 1.0], [9, 5, 9]),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+@statistical(rate=3 * RATE)
+def test_answers_follow_the_distribution_and_not_another(
+    spec: Voters, other: Voters, asked: list[float], votes: list[int]
+) -> None:
+    seen = views(spec, CLEAR_AND_TIED, asked, games=400_000)
+    check_views(seen, exact_views(spec, votes), rate=RATE, effect=0.01)
+    with expect_rejection():
+        check_views(seen, exact_views(other, votes), rate=RATE, effect=0.01)
+
+
+@pytest.mark.parametrize("spec", [SVT, SMALL, PRINTED], ids=lambda spec: spec.name)
 @statistical(rate=2 * RATE)
 def test_batches_and_plain_games_follow_the_distribution(spec: Screening, rng: np.random.Generator) -> None:
     law = exact_views(spec, ITS_VOTES)
     check_views(views(spec, CLEAR_AND_TIED, ASKS, games=400_000), law, rate=RATE, effect=0.01)
+    options = {"refreshed": spec is not PRINTED, "tells": spec is SVT}
+    settings = {"teachers": 9, "scale": 1.0, "threshold": 2.0, "unstable": 2, **options}
     plain = [
-        naive_screening(
-            ITS_VOTES,
-            lambda scale: float(rng.laplace(scale=scale)),
-            teachers=9,
-            scale=1.0,
-            threshold=2.0,
-            unstable=2,
-            refreshed=spec is SMALL,
-            tells=False,
-        )
+        naive_screening(ITS_VOTES, lambda scale: float(rng.laplace(scale=scale)), **settings)
         for _ in range(70_000)
     ]
     check_views(plain, law, rate=RATE, effect=0.022)
 
 
-@statistical(rate=2 * RATE)
-def test_the_printed_threshold_is_not_the_corrected_one() -> None:
-    """The distribution of one is rejected for the other."""
-    seen = views(PRINTED, CLEAR_AND_TIED, ASKS, games=400_000)
-    with expect_rejection():
-        check_views(seen, exact_views(SMALL, ITS_VOTES), rate=RATE, effect=0.01)
+# --- distributions ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.thorough
@@ -168,7 +212,6 @@ def test_games_refute_it() -> None:
     assert run_audit(learner, asks(10), Voting(), games=4_000_000, confidence=1 - 1e-6).refuted
 
 
-NEAR = DistanceToInstability(teachers=9, queries=3, epsilon=0.8, threshold=2.0)
 EVEN = attrs.evolve(NEAR, teachers=8)
 
 
@@ -186,24 +229,8 @@ def test_the_claim_of_one_answer_is_exact(spec: DistanceToInstability) -> None:
     pairs = [*pairwise(laws), *pairwise(laws[::-1])]
     claim = single.claim
     assert claim.epsilon == spec.epsilon
-    assert max(delta(*pair, claim.epsilon) for pair in pairs) == pytest.approx(claim.delta, rel=1e-12)
-    assert max(delta(*pair, 0.5 * claim.epsilon) for pair in pairs) > claim.delta
-
-
-VOTES = st.integers(0, 8)
-
-
-@settings(max_examples=60)
-@given(
-    asked=st.lists(st.tuples(VOTES, st.integers(0, 1)), min_size=3, max_size=3),
-    slack=st.sampled_from([0.0, 1e-6, 0.1]),
-)
-def test_the_claim_holds_for_the_exact_distribution_of_distance_to_instability(
-    asked: list[tuple[int, int]], slack: float
-) -> None:
-    spec = attrs.evolve(NEAR, slack=slack)
-    one, other = (exact_views(spec, [votes + abs(up - world) for votes, up in asked]) for world in (0, 1))
-    assert delta(one, other, spec.claim.epsilon) <= spec.claim.delta + 1e-12
+    assert max(view_delta(*pair, claim.epsilon) for pair in pairs) == pytest.approx(claim.delta, rel=1e-12)
+    assert max(view_delta(*pair, 0.5 * claim.epsilon) for pair in pairs) > claim.delta
 
 
 def test_answers_compose() -> None:
@@ -215,7 +242,7 @@ def test_answers_compose() -> None:
     assert (many.claim.epsilon, many.claim.delta) == pytest.approx(expected)
     assert expected.epsilon < 0.4 * 500 * 0.2
     # The labels of three ties, where nothing else differs, cost what is claimed of them.
-    assert delta(
+    assert view_delta(
         exact_views(NEAR, [4] * 3),
         exact_views(NEAR, [5] * 3),
         2.4,
@@ -230,34 +257,6 @@ def test_the_distribution_is_that_of_laplace_noise(spec: DistanceToInstability) 
         told = stats.laplace.sf(spec.effective_threshold - distance, scale=1 / spec.epsilon)
         label = str(int(ones >= spec.teachers / 2))
         assert exact_views(single, [ones]) == pytest.approx({label: told, "?": 1 - told})
-
-
-@statistical(rate=RATE)
-def test_answers_follow_the_distribution() -> None:
-    seen = views(NEAR, CLEAR_AND_TIED, [1.0, 0.0, 1.0], games=400_000)
-    check_views(
-        seen,
-        exact_views(NEAR, [9, 5, 9]),
-        rate=RATE,
-        effect=0.01,
-    )
-
-
-@statistical(rate=2 * RATE)
-def test_noise_of_nine_tenths_the_scale_is_detected() -> None:
-    seen = views(
-        attrs.evolve(NEAR, epsilon=0.8 / 0.9),
-        CLEAR_AND_TIED,
-        [1.0, 0.0, 1.0],
-        games=400_000,
-    )
-    with expect_rejection():
-        check_views(
-            seen,
-            exact_views(NEAR, [9, 5, 9]),
-            rate=RATE,
-            effect=0.01,
-        )
 
 
 def test_a_batch_equals_plain_games_and_halts() -> None:
@@ -277,11 +276,3 @@ def test_a_batch_equals_plain_games_and_halts() -> None:
 def test_it_conforms_and_supports_common_random_numbers(spec: DistanceToInstability) -> None:
     assert spec.common_random_numbers
     check_learner(spec)
-
-
-def test_too_few_teachers_for_the_threshold_are_refused() -> None:
-    with pytest.raises(
-        InvalidArgument, match=r"for a threshold of 115\.1: .* got 101\. Set teachers to 233 or"
-    ):
-        DistanceToInstability(epsilon=0.1)
-    DistanceToInstability(epsilon=0.1, teachers=233)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.statistical import check_mean, expect_rejection, statistical
 from support.voting import TruthService
 
-from arena.concepts import FiniteClass, Intervals, Thresholds
+from arena.concepts import FiniteClass, Thresholds
 from arena.messages import UNSTABLE
 from learners.pate.students import (
     ActiveStudent,
@@ -88,11 +88,6 @@ def test_thresholds_are_found_by_binary_search() -> None:
     assert (lesson.rule.label(points) == (points >= 100)).all()
     assert len(lesson.asked) < 30 < 256
     assert {99.0, 100.0} <= set(told)
-
-
-def test_a_class_of_one_concept_needs_no_queries() -> None:
-    lesson = lesson_of(DisagreementStudent(concepts=FiniteClass([[0, 1, 1]])), lambda x: x, [0, 1, 2])
-    assert (lesson.asked, lesson.seen, lesson.cut, lesson.rule.concept) == ((), 3, False, 0)
 
 
 # --- forced labels ------------------------------------------------------------------------------------------
@@ -233,14 +228,3 @@ def test_fewer_labels_for_the_same_accuracy(rng) -> None:
         check_mean(better, 0.5, bounds=(0, 1), rate=RATE, effect=0.4, power=1 - RATE)
     assert better.mean() > 0.5
     assert errors_and_questions(100, 300, rng)[2].mean() > active.mean()
-
-
-def test_intervals_are_learned_exactly_where_the_stream_allows() -> None:
-    points = np.random.default_rng(3).permutation(64).astype(float)
-    lesson = lesson_of(
-        DisagreementStudent(concepts=Intervals(range(64)), constant=0.0),
-        lambda x: (x >= 20) & (x <= 40),
-        points,
-    )
-    assert (lesson.rule.label(points) == ((points >= 20) & (points <= 40))).all()
-    assert len(lesson.asked) < 64

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
-from typing import Any
 
 import numpy as np
 import pytest
 
-from adversaries.voting.repeated_queries import SmallMargin
-from arena import InvalidArgument, Sample, Voting, play
+from arena import InvalidArgument, Sample
 from arena.concepts import Points, Thresholds
-from audits.registry.players import find_player
-from audits.registry.settings_text import build_player
 from learners.pate.independent_answers import PateGaussian
 from learners.pate.teacher import Classifier, Minimiser, Teacher
 
@@ -67,11 +63,6 @@ def test_settings_may_be_lists_and_dictionaries(text: str) -> None:
     assert learner != PateGaussian(teacher=Teacher.from_text("LogisticRegression:2"))
 
 
-def test_the_command_line_reads_them() -> None:
-    learner = build_player(find_player("pate-gaussian"), {"teacher": "GaussianNB:3", "teachers": "7"})
-    assert (learner.teacher, learner.teachers) == (Classifier("GaussianNB", (), 3), 7)
-
-
 # --- refusals -----------------------------------------------------------------------------------------------
 
 WRITTEN = "a classifier is written as its name, settings in parentheses, and features after a colon, got"
@@ -98,13 +89,6 @@ PLAIN = "the settings of a classifier must be names with literal values, got"
 )
 def test_invalid_texts_are_refused(text: str, message: str) -> None:
     assert message in refusal(text)
-
-
-def test_a_class_of_small_letters_may_be_a_classifier() -> None:
-    assert refusal("logisticregression:3").endswith(
-        "Did you mean LogisticRegression or LogisticRegressionCV?"
-    )
-    assert "Did you mean" not in refusal("nothing like it")
 
 
 def test_without_scikit_learn_classifiers_are_refused_and_classes_are_not(
@@ -202,11 +186,3 @@ def test_a_minimiser_is_the_minimiser_of_its_class() -> None:
 def test_classifiers_can_be_trained_on_numbers() -> None:
     sample = Sample([0.0, 1.0], [0, 1], [5, 5])
     assert Teacher.from_text("GaussianNB").train(sample)(np.array([0.1, 0.9])).tolist() == [False, True]
-
-
-@pytest.mark.parametrize("text", ["DecisionTreeClassifier(max_depth=2):2", "GaussianNB:2"])
-def test_a_batch_of_classifiers_plays(text: str) -> None:
-    learner: Any = PateGaussian(teacher=Teacher.from_text(text), teachers=5, queries=3)
-    for sample in (None, PLANE):
-        played = play(learner, SmallMargin(learner=learner, sample=sample), Voting(), games=6, seed=1)
-        assert played.halted.all()

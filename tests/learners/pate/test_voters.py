@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 from support.simple_players import run_audit
 
 from adversaries.voting.repeated_queries import SmallMargin
-from arena import AnswerLaw, Claim, InvalidArgument, PrivacyUnit, Sample, Training, Unsupported, Voting, play
+from arena import AnswerLaw, Claim, PrivacyUnit, Sample, Training, Unsupported, Voting, play
 from arena.concepts import Thresholds
 from arena.testing import check_learner
 from learners.pate import voters as module
 from learners.pate.independent_answers import PateGaussian
 from learners.pate.teacher import Minimiser, Teacher, TrainedTeacher
 from learners.pate.voters import (
-    Ensemble,
     VoteCounts,
     Voters,
     VotersState,
@@ -61,15 +60,6 @@ def test_parts_equal_a_plain_division(sample: Sample, size: int, split: int) -> 
     assert [rows_of(part) for part in parts] == plain_parts(sample, size, split)
 
 
-@given(samples(), st.integers(1, 8))
-def test_parts_are_even_disjoint_and_cover_the_sample(sample: Sample, size: int) -> None:
-    size = min(size, sample.size)
-    parts = divide_sample(sample, size, 0)
-    assert max(part.size for part in parts) - min(part.size for part in parts) <= 1
-    assert sorted(row for part in parts for row in rows_of(part)) == sorted(rows_of(sample))
-    assert all(part.distinct()._merge_runs()[2].tolist() == part.counts.tolist() for part in parts)
-
-
 @given(samples(), st.integers(1, 8), st.data())
 def test_neighbours_share_all_parts_but_one(sample: Sample, size: int, data: st.DataObject) -> None:
     size = min(size, sample.size)
@@ -77,19 +67,6 @@ def test_neighbours_share_all_parts_but_one(sample: Sample, size: int, data: st.
     other = sample.replace_one(run, data.draw(st.integers(0, 3)), data.draw(st.integers(0, 1)))
     pairs = zip(divide_sample(sample, size, 1), divide_sample(other, size, 1), strict=True)
     assert sum(one != two for one, two in pairs) == (sample != other)
-
-
-def test_the_division_depends_only_on_the_size_and_the_seed() -> None:
-    """Positions go to the same teachers for all samples; another seed or size divides them differently."""
-
-    def divide_plainly(labels: np.ndarray, split: int) -> list[list[float]]:
-        sample = Sample(np.arange(len(labels), dtype=float), labels)
-        return [part.points.tolist() for part in divide_sample(sample, 5, split)]
-
-    zeros, coins = np.zeros(20, int), np.arange(20) % 2
-    assert divide_plainly(zeros, 0) == divide_plainly(coins, 0)
-    assert divide_plainly(zeros, 0) != divide_plainly(zeros, 1)
-    assert divide_plainly(zeros, 0) != divide_plainly(np.zeros(21, int), 0)
 
 
 def test_equal_parts_are_one_object() -> None:
@@ -107,9 +84,7 @@ class CountingTeacher(Teacher):
     seen: list[Sample] = attrs.field(factory=list, eq=False, repr=False)
     number: int = 0
 
-    @property
-    def point_shape(self) -> tuple[int, ...]:
-        return ()
+    point_shape = ()
 
     def train(self, sample: Sample) -> TrainedTeacher:
         self.seen.append(sample)
@@ -172,16 +147,6 @@ def test_votes_are_those_of_each_teacher(sample: Sample, size: int) -> None:
     assert ensemble.ones(points).tolist() == votes.sum(axis=0).tolist()
 
 
-def test_teachers_that_are_one_object_vote_several_times() -> None:
-    def yes(points: np.ndarray) -> np.ndarray:
-        return np.ones(len(points), bool)
-
-    def no(points: np.ndarray) -> np.ndarray:
-        return np.zeros(len(points), bool)
-
-    assert Ensemble((yes, no, yes, yes)).ones(np.zeros(2)).tolist() == [3, 3]
-
-
 class ShownState(VotersState):
     """Answers with the majority of the teachers, without noise."""
 
@@ -203,9 +168,7 @@ class Shown(Voters):
     theorem = "none"
     common_random_numbers = True
 
-    @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=np.inf, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+    claim = Claim(epsilon=np.inf, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     def law(self, sample: Sample) -> AnswerLaw:
         return ShownLaw(self, sample)
@@ -230,19 +193,6 @@ def running(games: int, spec: Voters | None = None, samples: tuple[Sample, ...] 
 )
 def test_an_aggregator_of_a_few_lines_conforms(teacher: str) -> None:
     check_learner(Shown(teacher=Teacher.from_text(teacher), teachers=5, queries=20), games=200)
-
-
-def test_points_of_another_shape_are_refused() -> None:
-    with pytest.raises(InvalidArgument, match=r"rectangles:4x4 takes points of shape \(2,\), got \(\)"):
-        Shown(teacher=PLANE, teachers=2).ensemble(LINE)
-
-
-def test_a_learner_has_its_class_and_shape() -> None:
-    assert Shown().concepts == Thresholds()
-    assert Shown(teacher=PLANE).point_shape == (2,)
-    of_classifiers = Shown(teacher=Teacher.from_text("GaussianNB:7"))
-    assert (of_classifiers.concepts, of_classifiers.point_shape) == (None, (7,))
-    assert Shown(teachers=33).sample_size == 33
 
 
 # --- halts --------------------------------------------------------------------------------------------------
@@ -315,14 +265,6 @@ def test_prepared_points_are_not_counted_again(monkeypatch: pytest.MonkeyPatch) 
     for point in (3.0, 0.0, 4.0, 9.0, 3.0):
         assert counts.ones(np.array([point]), 0).tolist() == [int(point)]
     assert asked == [5, 1]
-
-
-def test_a_batch_without_games_has_no_votes() -> None:
-    assert running(0).ones(np.zeros(0)).shape == (0,)
-    assert (
-        running(0, Shown(teacher=PLANE, teachers=1), (Sample([(1.0, 1.0)], [1]),)).ones(np.zeros((0, 2))).size
-        == 0
-    )
 
 
 # --- distributions ------------------------------------------------------------------------------------------

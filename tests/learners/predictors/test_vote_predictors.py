@@ -7,16 +7,15 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from scipy import stats
-from support.laws.learner_laws import Views, delta_of_views, view_law, views, views_of
+from support.laws.learner_laws import Views, view_delta, view_law, views, views_of
 from support.laws.mechanism_laws import above_law, between_law
 from support.simple_players import script
 from support.statistical import check_views, expect_rejection, statistical
 
-from arena import AnswerLaw, Figure1, Learner, Queries, Query, Sample, Train, Training, Unsupported, play
+from arena import AnswerLaw, Figure1, Learner, Query, Sample, Train, Training, Unsupported, play
 from arena.concepts import Boxes, ConceptClass, DecisionLists, FiniteClass, Thresholds, Variables
 from arena.privacy_curves import PureCurve
 from learners.common.teacher_votes import Electorate
-from learners.everlasting.paper_versions import EverlastingV2
 from learners.mechanisms.accounting import best_composition
 from learners.mechanisms.steady_thresholds import steady_thresholds_cost
 from learners.predictors.vote_predictors import (
@@ -133,13 +132,6 @@ def test_games_that_share_a_point_fare_as_games_that_do_not(
             np.testing.assert_allclose(alone[:, 0], together[:, game], rtol=1e-14)
 
 
-@pytest.mark.parametrize("learner", EVERY, ids=label_of)
-def test_a_table_of_no_games_has_a_step(learner: Learner) -> None:
-    law = law_of(learner)
-    states = len(law.start())
-    assert law.step(np.zeros((0, states)), np.zeros(0)).shape == (len(law.outcomes), 0, states)
-
-
 def law_of(learner: Learner) -> AnswerLaw:
     law = learner.law(SAMPLE)
     assert isinstance(law, AnswerLaw)
@@ -187,11 +179,11 @@ def test_the_claim_holds_of_the_law(learner: Learner, points: list[float]) -> No
     claim = learner.claim
     assert not claim.empty
     for one, other in (pair, pair[::-1]):
-        assert delta_of_views(one, other, claim.epsilon) <= claim.delta + 1e-12
-        assert delta_of_views(one, other, 0.0) > 1e-6
+        assert view_delta(one, other, claim.epsilon) <= claim.delta + 1e-12
+        assert view_delta(one, other, 0.0) > 1e-6
         if claim.curve is not None:
             for epsilon in (0.0, 0.5, 1.0):
-                assert delta_of_views(one, other, epsilon) <= claim.curve.deltas(np.array([epsilon]))[0]
+                assert view_delta(one, other, epsilon) <= claim.curve.deltas(np.array([epsilon]))[0]
 
 
 def test_noisy_votes_claims_what_composition_says() -> None:
@@ -310,8 +302,8 @@ def test_the_claim_holds_of_the_law_of_steady_thresholds_predictor(halts: int, o
     claim = learner.claim
     assert claim.epsilon == steady_thresholds_cost(halts, 0.3, gap=0.4 * 40 * 0.3, slack=0.01).epsilon
     for one, other in (pair, pair[::-1]):
-        assert delta_of_views(one, other, claim.epsilon) <= claim.delta
-        assert delta_of_views(one, other, 0.0) > 0.01
+        assert view_delta(one, other, claim.epsilon) <= claim.delta
+        assert view_delta(one, other, 0.0) > 0.01
 
 
 VECTORS = Sample([(0, 0), (0, 1), (1, 1)], [0, 1, 1], [300, 400, 300])
@@ -328,25 +320,6 @@ def test_votes_are_those_of_teachers_of_one_example(concepts: ConceptClass, rng:
         for x in ((0.0, 0.0), (0.0, 1.0), (1.0, 1.0)):
             votes = state._teachers.votes(np.broadcast_to(x, (2, 2)))
             assert votes == pytest.approx(concepts.label(held, np.array(x)).mean())
-
-
-@pytest.mark.parametrize("concepts", CLASSES, ids=lambda concepts: concepts.name)
-def test_predictors_by_votes_play(concepts: ConceptClass) -> None:
-    asked = script(Train(VECTORS, VECTORS.replace_one(0, (0, 0), 1)), Queries([(1, 1), (0, 0)]))
-    everlasting = EverlastingV2(concepts=concepts, teachers=101, chunk=3, training_rate=0.5, rounds=1)
-    for learner in (
-        everlasting,
-        NoisyVotes(concepts=concepts),
-        BetweenThresholdsPredictor(concepts=concepts),
-    ):
-        assert play(learner, asked, Figure1(), games=20, seed=1).rounds == 2
-
-
-@pytest.mark.parametrize("concepts", CLASSES, ids=lambda concepts: concepts.name)
-def test_the_law_of_votes_is_told_of_vectors(concepts: ConceptClass) -> None:
-    law = NoisyVotes(concepts=concepts, size=1_000, epsilon=0.01).law(VECTORS)
-    stepped = law.step(law.start()[None], np.array([[1.0, 1.0]]))
-    assert stepped.sum() == pytest.approx(1)
 
 
 def test_the_law_of_static_erm_is_told_for_lists() -> None:

@@ -132,19 +132,6 @@ def test_training_sets_differ_in_one_user() -> None:
             play(learner, script(Train(added, other)), TrainingRun(), games=2, seed=1)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"sampling": "fixed"}, "sampling must be one of poisson"),
-        ({"user_column": 2}, "user_column must be at most 1"),
-        ({"user_column": -3}, "user_column must be at least -2"),
-    ],
-)
-def test_bad_settings_are_refused(settings: dict, message: str) -> None:
-    with pytest.raises(InvalidArgument, match=message):
-        DPFedAvg(**settings)
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize("hidden", [0, 2])
 def test_it_conforms(hidden: int) -> None:

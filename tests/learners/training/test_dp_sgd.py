@@ -180,13 +180,6 @@ def test_noise_is_found_for_an_epsilon() -> None:
     assert DPSGD(epsilon=2.0, clip=7.0).noise_run == DPSGD(epsilon=2.0).noise_run
 
 
-def test_bad_settings_are_refused() -> None:
-    with pytest.raises(InvalidArgument, match="a batch must not be larger than the data"):
-        DPSGD(batch=11, size=10)
-    with pytest.raises(InvalidArgument, match="neighbours must be a known relation"):
-        DPSGD(neighbours="next")
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 def test_it_conforms(sampling: str) -> None:

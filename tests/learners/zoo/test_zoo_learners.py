@@ -16,7 +16,7 @@ from arena.laws import Branches, Density, Finite, Independent, ValueLaw
 from arena.randomness import generator
 from arena.testing import check_learner
 from benchmarks.suite import list_statdp_inputs
-from learners.zoo.counting_queries import CountingLearner, NoisyHist1, NoisyHist2, ZooLaplace
+from learners.zoo.counting_queries import CountingLearner, NoisyHist1, NoisyHist2
 from learners.zoo.svt import Svt1, Svt2, Svt3, answer_until_halt
 
 COMMON_RANDOM_NUMBERS = [
@@ -143,14 +143,6 @@ def test_a_renewed_threshold_is_another_one() -> None:
     assert (sure.start(50, rng).release(training) == 1).all()
     never = attrs.evolve(learner, threshold=1e6)
     assert (never.start(50, rng).release(training) == 0).all()
-
-
-def test_some_points_are_valid_points() -> None:
-    assert NoisyHist1(queries=2).some_points.tolist() == [[0, 0], [1, 0], [0, 1]]
-    assert ZooLaplace().some_points.shape[1:] == (1,)
-    for learner in EVERY:
-        for point in learner.some_points:
-            learner.counts(Sample(point[None], [0]))
 
 
 # --- refusals -----------------------------------------------------------------------------------------------

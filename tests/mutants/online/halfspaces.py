@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import attrs
 import numpy as np
-from mutants.online.broken_learner import BrokenLearner
 from mutants.online.online_realizable import BareSum, SumAtMistakes
+from support.simple_players import BrokenLearner
 
 from arena import Hypothesis
 from arena.concepts import Halfspaces
@@ -24,7 +24,7 @@ FIRES_EVERY_ROUND = -1e6
 class EveryRound(BrokenLearner, DpWinnow):
     """Base of the broken learners: their settings."""
 
-    shipped, State = DpWinnow, DpWinnowState
+    State = DpWinnowState
 
     concepts: Halfspaces = Halfspaces(2, 0.5)
     rounds: int = 12

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import attrs
 import numpy as np
-from mutants.online.broken_learner import BrokenLearner
+from support.simple_players import BrokenLearner
 
 from arena.concepts import ConceptClass, FiniteClass, Thresholds
 from learners.mechanisms import exponential_experts
@@ -25,7 +25,7 @@ ALL = FiniteClass([[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0]])
 class HalfMoves(BrokenLearner, AgnosticExperts):
     """Base of the broken learners. Experts may move halfway through the game, and one in two does."""
 
-    shipped, State = AgnosticExperts, AgnosticExpertsState
+    State = AgnosticExpertsState
 
     concepts: ConceptClass = Thresholds(range(2))
     rounds: int = 12
@@ -216,7 +216,7 @@ class RedrawsAtMistakes(AtMistakes):
 class SmallBatches(BrokenLearner, AgnosticBatched):
     """Base of the broken learners: their settings."""
 
-    shipped, State = AgnosticBatched, AgnosticBatchedState
+    State = AgnosticBatchedState
 
     concepts: ConceptClass = Thresholds(range(1))
     rounds: int = 30

@@ -13,8 +13,8 @@ from typing import Any
 
 import attrs
 import numpy as np
-from mutants.online.broken_learner import BrokenLearner
 from mutants.online.online_realizable import InTurn
+from support.simple_players import BrokenLearner
 
 from arena.concepts import ConceptClass, Thresholds
 from learners.online.golowich_livni import GolowichLivni, GolowichLivniState, TournamentForests
@@ -24,7 +24,7 @@ from learners.online.golowich_livni import GolowichLivni, GolowichLivniState, To
 class FewTrees(BrokenLearner, GolowichLivni):
     """Base of the broken learners: their settings."""
 
-    shipped, State = GolowichLivni, GolowichLivniState
+    State = GolowichLivniState
 
     concepts: ConceptClass = Thresholds(range(2))
     rounds: int = 40

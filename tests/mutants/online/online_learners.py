@@ -47,12 +47,7 @@ class Majority(NamedByClass, Learner):
     def claim(self) -> Claim:
         return NoisyMajority(epsilon=self.epsilon, rounds=self.rounds).claim
 
-    @property
-    def common_random_numbers(self) -> bool:
-        return True
-
-    def start(self, games: int, rng: np.random.Generator) -> MajorityState:
-        return self.State(self, games, rng)
+    common_random_numbers = True
 
 
 @attrs.frozen

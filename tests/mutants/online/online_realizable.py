@@ -12,7 +12,7 @@ from typing import Any
 
 import attrs
 import numpy as np
-from mutants.online.broken_learner import BrokenLearner
+from support.simple_players import BrokenLearner
 
 from arena.concepts import ConceptClass, Points, Thresholds
 from learners.mechanisms.counters import HistogramNoise
@@ -24,7 +24,7 @@ from learners.online.realizable import RealizableLearner, RealizableState
 class Shorter(BrokenLearner, RealizableLearner):
     """Base of the broken learners: their settings."""
 
-    shipped, State = RealizableLearner, RealizableState
+    State = RealizableState
 
     concepts: ConceptClass = Thresholds(range(2))
     rounds: int = 40

@@ -50,9 +50,6 @@ class Counter(NamedByClass, Learner):
     def claim(self) -> Claim:
         return Claim(epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
 
-    def start(self, games: int, rng: np.random.Generator) -> CounterState:
-        return self.State(self, games, rng)
-
 
 @attrs.frozen
 class RestartRepeatsNoise(Counter):
@@ -67,16 +64,13 @@ class RestartRepeatsNoise(Counter):
             return self.drawn[self.round % 5]
 
 
-class SumState(CounterState):
-    def observe(self, x: np.ndarray, y: np.ndarray) -> None:
-        self.count = self.count + np.maximum(x, 0.0) * y
-
-
 @attrs.frozen
 class ClippedBelowOnly(Counter):
     """The flaw: the running sum clips points at 0 but not at 1."""
 
-    State = SumState
+    class State(CounterState):
+        def observe(self, x: np.ndarray, y: np.ndarray) -> None:
+            self.count = self.count + np.maximum(x, 0.0) * y
 
 
 @attrs.frozen
@@ -120,14 +114,9 @@ class SettlesAfterMistakes(Majority):
             super().observe(x, y)
             self.mistakes = self.mistakes + (self.shown != (y == 1))
 
-        def noise(self) -> np.ndarray:
-            return laplace_noise(self.rng, (len(self.lead),), 2 * self.spec.rounds / self.spec.epsilon)
-
     rounds: int = 40
 
-    @property
-    def common_random_numbers(self) -> bool:
-        return False
+    common_random_numbers = False
 
 
 @attrs.frozen

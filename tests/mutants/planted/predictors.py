@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import attrs
 import numpy as np
-from mutants.figure1_learners import PointVotes, VotesState, leads
+from mutants.figure1_learners import OneMoreState, PointVotes, VotesState, leads
 from mutants.release_learners import laplace_noise
 
 from arena import Sample, Training
@@ -18,9 +18,7 @@ from arena import Sample, Training
 class Votes(PointVotes):
     """The correct learner behind the flaws below: `answers` noisy votes at points."""
 
-    @property
-    def common_random_numbers(self) -> bool:
-        return False
+    common_random_numbers = False
 
 
 def true_of_samples(training: Training, holds) -> np.ndarray:
@@ -43,8 +41,10 @@ class RememberingState(VotesState):
     def noise(self, x: np.ndarray) -> np.ndarray:
         return np.where(self.bare(x), 0.0, super().noise(x))
 
+    held: np.ndarray  # of a sample: by default the noise is left out there
+
     def bare(self, x: np.ndarray) -> np.ndarray:
-        raise NotImplementedError
+        return self.held
 
     def ends_with(self, *answers: int) -> np.ndarray:
         """(n,) bool: whether these were the last answers."""
@@ -88,16 +88,14 @@ class BareAfterPattern(Votes):
     answers: int = 12
 
 
-class LateState(RememberingState):
-    def bare(self, x: np.ndarray) -> np.ndarray:
-        return np.full(self.games, self.asked >= self.spec.answers - 4)
-
-
 @attrs.frozen
 class BareAtTheEnd(Votes):
     """The flaw: in a game of 300 answers, the last four have no noise."""
 
-    State = LateState
+    class State(RememberingState):
+        def bare(self, x: np.ndarray) -> np.ndarray:
+            return np.full(self.games, self.asked >= self.spec.answers - 4)
+
     answers: int = 300
 
 
@@ -116,11 +114,6 @@ class ChargesOnes(Votes):
             self.paid = self.paid + label
             self.halted = self.halted | (self.paid >= self.spec.answers)
             return label
-
-
-class OneMoreState(VotesState):
-    def charge(self, x: np.ndarray) -> None:
-        self.halted = np.full(self.games, self.asked > self.spec.answers)
 
 
 @attrs.frozen
@@ -176,14 +169,9 @@ class BareAtTie(Votes):
     class State(RememberingState):
         def train(self, training: Training) -> None:
             super().train(training)
-            self.tied = true_of_samples(training, lambda sample: tied_at_first(sample, 12))
+            self.held = true_of_samples(training, lambda sample: tied_at_first(sample, 12))
 
-        def bare(self, x: np.ndarray) -> np.ndarray:
-            return self.tied
-
-    @property
-    def sample_size(self) -> int:
-        return 30
+    sample_size = 30
 
 
 @attrs.frozen
@@ -207,10 +195,7 @@ class BareForDuplicates(Votes):
     class State(RememberingState):
         def train(self, training: Training) -> None:
             super().train(training)
-            self.many = true_of_samples(training, lambda sample: sample.distinct().counts.max() >= 5)
-
-        def bare(self, x: np.ndarray) -> np.ndarray:
-            return self.many
+            self.held = true_of_samples(training, lambda sample: sample.distinct().counts.max() >= 5)
 
 
 @attrs.frozen

@@ -67,8 +67,6 @@ SEEDS = range(3)  # what a seed leads to changes with the release of Hypothesis
 def test_the_flaw_is_found(learner: Learner, protocol: str) -> None:
     searches = (search(learner, protocol=protocol, seed=seed) for seed in SEEDS)
     found = next((result for result in searches if result.refuted), None)
-    assert found is not None
-    assert found.verdict is not None
     bound = max(found.verdict.epsilon_lower, found.verdict.curve_epsilon_lower or 0.0)
     assert bound >= learner.claim.epsilon - 1e-9  # refuted as soon as it is reached
 

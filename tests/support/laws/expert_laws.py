@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from support.laws.learner_laws import view_delta
 
 View = tuple[int, ...]
 Law = dict[View, float]
@@ -56,11 +57,6 @@ def lazy_law(
     return law
 
 
-def delta(law: Law, other: Law, epsilon: float) -> float:
-    """The exact δ(ε), in this direction."""
-    return sum(max(0.0, p - math.exp(epsilon) * other.get(view, 0.0)) for view, p in law.items())
-
-
 def worst_delta(law_of: Callable[[Losses], Law], experts: int, rounds: int, epsilon: float) -> float:
     """The largest δ(ε) over oblivious neighbours, with losses 0 or 1 in the round that is replaced.
 
@@ -70,7 +66,7 @@ def worst_delta(law_of: Callable[[Losses], Law], experts: int, rounds: int, epsi
     worst = 0.0
     for s, others in itertools.product(range(rounds - 1), [(0.0,) * experts, (1.0,) * experts]):
         laws = [law_of(oblivious([row if t == s else others for t in range(rounds)])) for row in rows]
-        worst = max(worst, *(delta(a, b, epsilon) for a, b in itertools.permutations(laws, 2)))
+        worst = max(worst, *(view_delta(a, b, epsilon) for a, b in itertools.permutations(laws, 2)))
     return worst
 
 

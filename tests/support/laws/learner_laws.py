@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import exp
+from typing import Any
 
 import numpy as np
 from support.simple_players import script
@@ -65,8 +66,8 @@ def views_of(transcripts: Mapping[str, float], halts: int) -> Views:
     return found
 
 
-def delta_of_views(one: Views, other: Views, epsilon: float) -> float:
-    """δ(ε) of two distributions of the view: by how much `one` exceeds e^ε times `other`."""
+def view_delta(one: Mapping[Any, float], other: Mapping[Any, float], epsilon: float) -> float:
+    """δ(ε) of two distributions of a view: by how much `one` exceeds e^ε times `other`."""
     return sum(max(0.0, one.get(view, 0.0) - exp(epsilon) * other.get(view, 0.0)) for view in {*one, *other})
 
 

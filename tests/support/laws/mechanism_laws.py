@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import attrs
 import numpy as np
 from scipy import stats
 from support.statistical import check_cdf, check_counts, check_mean, check_views
@@ -176,29 +177,20 @@ def naive_above(
 
 # --- what a mechanism answered ------------------------------------------------------------------------------
 
+Mechanism = AboveThreshold | BetweenThresholds
 
-def between_transcripts(mechanism: BetweenThresholds, queries: np.ndarray) -> np.ndarray:
+
+def transcribe(mechanism: Mechanism, queries: np.ndarray) -> np.ndarray:
     """(n,) of strings: the transcripts of the queries (k,) or (k, n)."""
     letters = []
     for values in queries:
         halted = mechanism.halted.copy()
-        not_below = mechanism.respond(values)
-        answer = np.where(mechanism.between, b"T", np.where(not_below, b"R", b"L"))
+        answer = np.where(mechanism.respond(values), b"R", b"L")
+        if isinstance(mechanism, AboveThreshold):
+            answer = np.where(answer == b"R", b"T", b".")
+        else:
+            answer = np.where(mechanism.between, b"T", answer)
         letters.append(np.where(halted, b"", answer))
-    return _join(letters)
-
-
-def above_transcripts(mechanism: AboveThreshold, queries: np.ndarray) -> np.ndarray:
-    """(n,) of strings: the transcripts of the queries (k,) or (k, n)."""
-    letters = []
-    for values in queries:
-        halted = mechanism.halted.copy()
-        answer = np.where(mechanism.respond(values), b"T", b".")
-        letters.append(np.where(halted, b"", answer))
-    return _join(letters)
-
-
-def _join(letters: list[np.ndarray]) -> np.ndarray:
     rows = np.ascontiguousarray(np.array(letters, dtype="S1").T)
     return rows.view(f"S{len(letters)}").ravel().astype(str)
 
@@ -239,68 +231,71 @@ def check_selection(
         check_counts(np.bincount(chosen[parity::2], minlength=4), law, effect=0.01, **SURE)
 
 
-def check_between(rng: np.random.Generator, mechanism: type[BetweenThresholds] = BetweenThresholds) -> None:
-    """Three queries and two halts, others in even games than in odd games. Two checks."""
-    games, queries = 1_200_000, np.array([[0.5, 0.2], [0.45, 0.55], [0.5, 0.7]])
-    table = mechanism(games, rng, **BETWEEN, halts=2)
-    transcripts = between_transcripts(table, np.tile(queries, games // 2))
-    for parity in range(2):
-        law = between_law(queries[:, parity], **BETWEEN, halts=2)
-        check_transcripts(transcripts[parity::2], law, effect=0.006)
+@attrs.frozen
+class Family:
+    """The mechanisms of one listing: settings, distribution, naive reference, and queries for the checks.
+
+    queries: of even and of odd games. pair: the same, of two queries. tie: a query of which all are asked.
+    effects: the smallest errors that the checks of transcripts and of neighbours must detect.
+    """
+
+    kind: type[Any]
+    settings: dict[str, Any]
+    law: Callable[..., Law]
+    naive: Callable[..., str]
+    queries: list[list[float]]
+    pair: list[list[float]]
+    tie: float
+    effects: tuple[float, float]
+
+    def check(self, rng: np.random.Generator, kind: type[Any] | None = None) -> None:
+        """A few queries and two halts, others in even games than in odd games. Two checks."""
+        games, queries = 1_200_000, np.array(self.queries)
+        table = (kind or self.kind)(games, rng, **self.settings, halts=2)
+        transcripts = transcribe(table, np.tile(queries, games // 2))
+        for parity in range(2):
+            law = self.law(queries[:, parity], **self.settings, halts=2)
+            check_transcripts(transcripts[parity::2], law, effect=self.effects[0])
+
+    def check_neighbours(self, rng: np.random.Generator, kind: type[Any] | None = None) -> None:
+        """Two queries: the transcripts of neighbouring games are independent. One check."""
+        games, queries = 800_000, np.array(self.pair)
+        table = (kind or self.kind)(games, rng, **self.settings)
+        transcripts = transcribe(table, np.tile(queries, games // 2))
+        pairs = np.char.add(np.char.add(transcripts[::2], "|"), transcripts[1::2])
+        laws = [self.law(queries[:, parity], **self.settings) for parity in range(2)]
+        joint = {f"{a}|{b}": p * q for a, p in laws[0].items() for b, q in laws[1].items()}
+        check_transcripts(pairs, joint, effect=self.effects[1])
+
+    def check_halting(self, rng: np.random.Generator, kind: type[Any] | None = None) -> None:
+        """When a game with three halts stops, if every query is a tie. One check."""
+        halts, queries = 3, [self.tie] * 8
+        table = (kind or self.kind)(500_000, rng, **self.settings, halts=halts)
+        transcripts = transcribe(table, np.array(queries))
+        stopped = np.char.count(transcripts, "T") == halts
+        times = np.where(stopped, np.char.str_len(transcripts).astype(str), "on")
+        joined = {"letters": "T."} if self.kind is BetweenThresholds else {}
+        law = halting_law(self.law(queries, **self.settings, halts=halts, **joined), halts)
+        check_transcripts(times, law, effect=0.008)
 
 
-def check_between_neighbours(
-    rng: np.random.Generator, mechanism: type[BetweenThresholds] = BetweenThresholds
-) -> None:
-    """Two queries: the transcripts of neighbouring games are independent. One check."""
-    games, queries = 800_000, np.array([[0.5, 0.4], [0.6, 0.5]])
-    transcripts = between_transcripts(mechanism(games, rng, **BETWEEN), np.tile(queries, games // 2))
-    pairs = np.char.add(np.char.add(transcripts[::2], "|"), transcripts[1::2])
-    laws = [between_law(queries[:, parity], **BETWEEN) for parity in range(2)]
-    joint = {f"{a}|{b}": p * q for a, p in laws[0].items() for b, q in laws[1].items()}
-    check_transcripts(pairs, joint, effect=0.006)
-
-
-def check_between_halting(
-    rng: np.random.Generator, mechanism: type[BetweenThresholds] = BetweenThresholds
-) -> None:
-    """When a game with three halts stops, if every query is a tie. One check."""
-    halts, queries = 3, [0.5] * 8
-    transcripts = between_transcripts(mechanism(500_000, rng, **BETWEEN, halts=halts), np.array(queries))
-    law = halting_law(between_law(queries, **BETWEEN, halts=halts, letters="T."), halts)
-    check_transcripts(_times(transcripts, halts), law, effect=0.008)
-
-
-def check_above(rng: np.random.Generator, mechanism: type[AboveThreshold] = AboveThreshold) -> None:
-    """Four queries and two halts, others in even games than in odd games. Two checks."""
-    games, queries = 1_200_000, np.array([[3.0, 2.0], [2.5, 4.0], [3.5, 3.0], [2.0, 1.0]])
-    table = mechanism(games, rng, **ABOVE, halts=2)
-    transcripts = above_transcripts(table, np.tile(queries, games // 2))
-    for parity in range(2):
-        law = above_law(queries[:, parity], **ABOVE, halts=2)
-        check_transcripts(transcripts[parity::2], law, effect=0.007)
-
-
-def check_above_neighbours(
-    rng: np.random.Generator, mechanism: type[AboveThreshold] = AboveThreshold
-) -> None:
-    """Two queries: the transcripts of neighbouring games are independent. One check."""
-    games, queries = 800_000, np.array([[3.0, 2.0], [2.0, 4.0]])
-    transcripts = above_transcripts(mechanism(games, rng, **ABOVE), np.tile(queries, games // 2))
-    pairs = np.char.add(np.char.add(transcripts[::2], "|"), transcripts[1::2])
-    laws = [above_law(queries[:, parity], **ABOVE) for parity in range(2)]
-    joint = {f"{a}|{b}": p * q for a, p in laws[0].items() for b, q in laws[1].items()}
-    check_transcripts(pairs, joint, effect=0.008)
-
-
-def check_above_halting(rng: np.random.Generator, mechanism: type[AboveThreshold] = AboveThreshold) -> None:
-    """When a game with three halts stops, if every value is the threshold. One check."""
-    halts, queries = 3, [ABOVE["threshold"]] * 8
-    transcripts = above_transcripts(mechanism(500_000, rng, **ABOVE, halts=halts), np.array(queries))
-    law = halting_law(above_law(queries, **ABOVE, halts=halts), halts)
-    check_transcripts(_times(transcripts, halts), law, effect=0.008)
-
-
-def _times(transcripts: np.ndarray, halts: int) -> np.ndarray:
-    stopped = np.char.count(transcripts, "T") == halts
-    return np.where(stopped, np.char.str_len(transcripts).astype(str), "on")
+OF_BETWEEN = Family(
+    BetweenThresholds,
+    BETWEEN,
+    between_law,
+    naive_between,
+    queries=[[0.5, 0.2], [0.45, 0.55], [0.5, 0.7]],
+    pair=[[0.5, 0.4], [0.6, 0.5]],
+    tie=0.5,
+    effects=(0.006, 0.006),
+)
+OF_ABOVE = Family(
+    AboveThreshold,
+    ABOVE,
+    above_law,
+    naive_above,
+    queries=[[3.0, 2.0], [2.5, 4.0], [3.5, 3.0], [2.0, 1.0]],
+    pair=[[3.0, 2.0], [2.0, 4.0]],
+    tie=3.0,
+    effects=(0.007, 0.008),
+)

@@ -9,7 +9,20 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import stats
 
+from learners.online.sanitiser import EmpiricalLearner
+
 Law = dict[int, float]
+FUNCTIONS = np.array([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]], bool)
+DATA = [(0, 0), (0, 1), (1, 1), (1, 1), (2, 0), (2, 1), (2, 0), (0, 0), (1, 0), (2, 0), (2, 0), (1, 1)]
+
+
+def learn_repeatedly(
+    learner: EmpiricalLearner, rng: np.random.Generator, games: int, allowed: np.ndarray | None = None
+) -> np.ndarray:
+    """(games,): the functions of `FUNCTIONS` that the learner finds for `DATA`, among those allowed."""
+    zeros, ones = np.histogram2d(*np.transpose(DATA), bins=(3, 2))[0].astype(int).T
+    mask = np.ones(len(FUNCTIONS), bool) if allowed is None else allowed
+    return learner.learn(rng, FUNCTIONS, *(np.tile(row, (games, 1)) for row in (zeros, ones, mask)))
 
 
 def choice(scores: Sequence[float], epsilon: float) -> list[float]:

@@ -212,8 +212,3 @@ def _pattern_probability(
     ends = (threshold, first + far) if at_one else (first - far, threshold)
     kinks = sorted({*ends, *(k for k in (0.0, first, second + first - threshold) if ends[0] < k < ends[1])})
     return sum(integrate.quad(density, a, b, limit=200)[0] for a, b in itertools.pairwise(kinks))
-
-
-def delta(law: dict, other: dict, epsilon: float) -> float:
-    """The exact δ(ε), in this direction."""
-    return sum(max(0.0, p - math.exp(epsilon) * other.get(view, 0.0)) for view, p in law.items())
