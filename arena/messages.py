@@ -67,8 +67,8 @@ class Queries(Move):
 @attrs.frozen(eq=False)
 class Unlabelled(Move):
     """Unlabelled points that the learner of `Figure1` is given between queries, to learn from; no round. x,
-    other: those of world 0 and of world 1, as many and different in at most one place, (k, ...) or so for
-    each game."""
+    other: those of world 0 and of world 1, as many and different in at most one place, of shapes as in
+    `Queries`."""
 
     x: Any
     other: Any = None
