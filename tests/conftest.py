@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 from support.statistical import MARK, SUITE_RATE, total_rate
 
 from arena.randomness import generator
+from arena.testing import new_process
 
 # Tests must not fail because the machine is busy, or because Hypothesis chose other examples than last time.
 # `--hypothesis-profile=exploring` chooses other examples, as `make check-slow` does.
@@ -21,6 +22,9 @@ settings.register_profile("repeatable", unhurried, derandomize=True)
 settings.register_profile("exploring", unhurried, derandomize=False)
 settings.load_profile("repeatable")
 
+
+# Otherwise each new process would import them again, which takes a second.
+new_process.imported_once += ["audits.", "mutants.", "support."]
 
 # An unmarked test may take half a second; it fails at three times as much, since busy machines are slow.
 _MAX_CPU_SECONDS = 1.5

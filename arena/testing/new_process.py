@@ -34,7 +34,8 @@ _SECONDS = 300  # for a call
 _FORKS = sys.platform == "linux"
 _PR_SET_PDEATHSIG = 1  # of Linux' prctl
 _SERVE = "from arena.testing.new_process import serve; serve()"
-_OWN = ("arena.", "learners.", "adversaries.")  # modules that keep nothing of a game, and are imported once
+# What the process that forks the others imports once: modules with these prefixes that are imported here.
+imported_once = ["arena.", "learners.", "adversaries."]
 _ANSWER = "from arena.testing.new_process import answer_stdin; answer_stdin()"
 _server: tuple[int, subprocess.Popen[bytes], socket.socket] | None = None  # with the process that started it
 
@@ -144,10 +145,11 @@ def _exchange(connection: socket.socket, request: bytes) -> _Ask:
 def _start_server() -> socket.socket:
     global _server
     if _server is None or _server[0] != os.getpid() or _server[1].poll() is not None:
+        names = [name for name in sys.modules if name.startswith(tuple(imported_once))]
         ours, theirs = socket.socketpair()
         with theirs:
             process = subprocess.Popen(
-                [sys.executable, "-c", _SERVE, *(name for name in sys.modules if name.startswith(_OWN))],
+                [sys.executable, "-c", _SERVE, *names],
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
