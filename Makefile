@@ -37,7 +37,7 @@ help:  ## list the targets
 demo: .venv/ready  ## audit learners on the Adult data, and print what was found
 	@.venv/bin/python examples/adult.py
 
-test: .venv/ready  ## the tests of at most half a second each (four minutes)
+test: .venv/ready  ## the tests of at most half a second each (two minutes)
 	@.venv/bin/$(TEST) "not thorough and not slow"
 
 check: lint test  ## the gate: format, lint, types, import contracts, doctests, all tests but the slow ones

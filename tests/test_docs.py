@@ -86,8 +86,6 @@ def test_what_is_named_in_vain_is_found(cell: str, lost: list[str]) -> None:
     assert missing(cell, ROOT) == lost
 
 
-# --- the README and the tutorial ----------------------------------------------------------------------------
-
 README, TUTORIAL = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/tutorial.md"))
 SITE = "pip install 'dp-arena[docs]'"
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
@@ -162,9 +160,6 @@ def test_the_test_of_the_readme_finds_it_too(function: str, failed: int, tmp_pat
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == failed, done.stdout
     assert failed == ("violates its claim" in done.stdout)
-
-
-# --- the site and the notebooks -----------------------------------------------------------------------------
 
 
 @pytest.mark.slow

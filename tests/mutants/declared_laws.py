@@ -12,8 +12,6 @@ from arena import Claim, Learner, PrivacyUnit, Sample, Training
 from arena.laws import AnswerLaw, Branches, Density, Finite, Independent, ValueLaw
 from learners.mechanisms.noise import laplace_density
 
-# --- laws of answers ----------------------------------------------------------------------------------------
-
 
 @attrs.frozen
 class CoinLaw(AnswerLaw):
@@ -111,9 +109,6 @@ class Stuck(CoinWithLaw):
 
         def coins(self) -> np.ndarray:
             return self.numbers
-
-
-# --- laws of values -----------------------------------------------------------------------------------------
 
 
 def exponential(rate: float = 1.0, share: float = 1.0) -> Density:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-# --- scores -------------------------------------------------------------------------------------------------
-
 
 def first(values: np.ndarray) -> np.ndarray:
     return values[:, 0]
@@ -44,9 +42,6 @@ def drop_past_the_middle(values: np.ndarray) -> np.ndarray:
     return values[:, middle] - values[:, middle + 1]
 
 
-# --- scores of decision lists: rules (n, L), 2·feature + label or -1 ----------------------------------------
-
-
 def label_of_first_rule(rules: np.ndarray) -> np.ndarray:
     return rules[:, 0] % 2
 
@@ -77,9 +72,6 @@ def late_one(rules: np.ndarray) -> np.ndarray:
     return (rules[:, 0] // 2 == 1) & (rules[:, 1] // 2 == 2) & (rules[:, 2] % 2 == 1)
 
 
-# --- scores of answers and halts (n, q + 1): 0, 1, 2 for ⊥, −1 for none -------------------------------------
-
-
 def labels_one_less_zero(seen: np.ndarray) -> np.ndarray:
     return (seen[:, :-1] == 1).sum(axis=1) - (seen[:, :-1] == 0).sum(axis=1)
 
@@ -91,8 +83,6 @@ def labels(seen: np.ndarray) -> np.ndarray:
 def unlike_each_other(seen: np.ndarray) -> np.ndarray:
     return seen[:, 0] != seen[:, 1]
 
-
-# --- scores of what h_2 ... h_T say of some points: bool (n, rounds, points) --------------------------------
 
 CALM = 120  # rounds before and after an example
 

@@ -47,9 +47,6 @@ def story(learner: Learner, adversary: Any) -> list[tuple[Any, int, bool]]:
     return [(e.x[0].tolist(), int(e.y[0]), bool(e.predicted[0] != e.y[0])) for e in entries]
 
 
-# --- what they force --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("concepts", CLASSES, ids=str)
 @pytest.mark.parametrize("kind", KINDS)
 def test_soa_errs_as_often_as_the_dimension(kind: Any, concepts: ConceptClass) -> None:
@@ -89,8 +86,6 @@ def test_a_learner_that_guesses_errs_in_about_half_of_the_rounds(kind: Any) -> N
     forced = mistakes(learner, kind(learner=learner, rounds=400), games=20)
     assert 180 < forced.mean() < 220
 
-
-# --- by hand -----------------------------------------------------------------------------------------------
 
 # Thresholds at 1, 2, 3 and none: the tree asks 2, after a label 0 it asks 3. SOA begins with 2 and up as 1.
 THREE = Soa(concepts=Thresholds([1, 2, 3]))
@@ -138,9 +133,6 @@ def test_the_tree_as_arrays_is_shattered() -> None:
             assert all(tree.concept[node, column] == y for column, y in taken)
 
 
-# --- what is left of the concepts -------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("concepts", CLASSES, ids=str)
 @pytest.mark.parametrize("by", ["dimension", NUMBER])
 def test_version_spaces_equal_plain_sets(concepts: ConceptClass, by: str) -> None:
@@ -161,9 +153,6 @@ def test_version_spaces_equal_plain_sets(concepts: ConceptClass, by: str) -> Non
         y = np.array([row[x] for row, x in zip(target, columns, strict=True)])
         spaces.add(columns, y)
         left = [rows[rows[:, x] == told] for rows, x, told in zip(left, columns, y, strict=True)]
-
-
-# --- forest-breaker ----------------------------------------------------------------------------------------
 
 
 class PlainForest:

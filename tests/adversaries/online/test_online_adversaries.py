@@ -147,9 +147,6 @@ def test_classes_that_do_not_fit_are_refused() -> None:
         play(learner, IidExamples(concepts=Thresholds()), Oblivious(100), games=1, seed=1)
 
 
-# --- iid, sorted, drift --------------------------------------------------------------------------------
-
-
 def draw_examples(
     adversary: PreparedExamples, concepts: ConceptClass, games: int
 ) -> tuple[np.ndarray, np.ndarray]:

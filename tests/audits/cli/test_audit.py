@@ -22,9 +22,6 @@ def audit(*arguments: str) -> tuple[int, dict]:
     return done.exit_code, json.loads(done.stdout)
 
 
-# --- verdicts -----------------------------------------------------------------------------------------
-
-
 def test_a_claim_that_holds_is_not_refuted() -> None:
     status, found = audit(*COUNT, "--games", "20_000")
     assert status == 0
@@ -69,9 +66,6 @@ def test_games_default_to_a_hundred_thousand_and_to_ten_million_until_refuted(mo
     assert {(plan.confidence, plan.seed) for plan in plans} == {(0.95, 0)}
 
 
-# --- interruption and progress ------------------------------------------------------------------------
-
-
 def test_an_adversary_need_not_be_named_and_is_recorded(tmp_path: Path) -> None:
     path = tmp_path / "run.ledger"
     done = arena("audit", "static-erm", "--epsilon", "1", "--games", "200", "--ledger", path)
@@ -96,9 +90,6 @@ def test_an_interruption_prints_the_figures_so_far(monkeypatch) -> None:
     assert status == 130
     assert (found["interrupted"], found["games"]) == (True, 100)
     assert "Interrupted; the games played so far count." in arena("audit", *COUNT, "--games", "1000").stdout
-
-
-# --- distinguishers and estimators --------------------------------------------------------------------
 
 
 @pytest.mark.thorough

@@ -75,8 +75,6 @@ def test_bad_use_is_refused(scores: Path, words: list[str], message: str) -> Non
     assert message in refused.stderr
 
 
-# --- one run ------------------------------------------------------------------------------------------
-
 PLANTED = ("--against", "planted-canaries", "--one-run", "300")
 SETTINGS = {"features": 302, "size": 100, "batch": 100, "steps": 5, "noise": 2.0}
 WORDS = [word for name, value in SETTINGS.items() for word in ("--set", f"{name}={value}")]

@@ -39,9 +39,6 @@ def audit_swap(learner: Predicting, queries: int = 2) -> ExactAudit:
     return exact(learner, TrainingSwap(queries=queries, point=0.5, sample=ZEROS), Figure1())
 
 
-# --- the record ---------------------------------------------------------------------------------------
-
-
 def test_a_tight_claim_stands() -> None:
     found = exact(LaplaceCounter(), CountSwap(), Release(), epsilons=(0.5,))
     assert found.epsilon == pytest.approx(1, abs=1e-12)
@@ -87,9 +84,6 @@ def test_what_tells_most_comes_first() -> None:
     assert found.worst.privacy_loss == pytest.approx(math.log(0.2))
 
 
-# --- for people ---------------------------------------------------------------------------------------
-
-
 def test_the_report_says_it_plainly_where_nothing_or_everything_leaks() -> None:
     blind = format_text(audit_swap(Predicting(lambda count: Coin(0.3))))
     assert "The view has the same distribution in both worlds: this adversary learns nothing." in blind
@@ -107,9 +101,6 @@ def test_the_report_of_a_learner_that_claims_nothing() -> None:
     assert (found.delta, found.refuted, found.epsilon_at.delta) == (None, False, 0)
     assert "Nothing is claimed, so there is nothing to refute." in format_text(found)
     assert json.loads(to_json(found))["claim"]["epsilon"] is None
-
-
-# --- the command --------------------------------------------------------------------------------------
 
 
 def test_the_command_prints_the_figures() -> None:

@@ -114,9 +114,6 @@ def test_bad_use_is_one_line_and_status_2(arguments: tuple[str, ...], message: s
     assert arena.refusal(*arguments).startswith(message)
 
 
-# --- the record ---------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def mushrooms() -> OneHotData:
     return load_one_hot(MUSHROOM, y="Poisonous/Edible")

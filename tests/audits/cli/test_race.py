@@ -138,9 +138,6 @@ def test_an_interrupted_race_prints_its_figures_with_status_130(monkeypatch: pyt
     assert (told["interrupted"], told["games"]) == (True, 75)
 
 
-# --- predictors ---------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def data(tmp_path: Path) -> str:
     file = tmp_path / "ages.csv"

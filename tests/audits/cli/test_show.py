@@ -69,9 +69,6 @@ def test_a_player_is_shown_as_json() -> None:
     assert "claim" not in adversary
 
 
-# --- concept classes ----------------------------------------------------------------------------------
-
-
 def test_a_class_is_shown_with_its_tree() -> None:
     shown = arena("thresholds:1..3", "--tree")
     assert (shown.exit_code, shown.stderr) == (0, "")

@@ -120,9 +120,6 @@ def test_what_is_no_function(file: str, named: str, message: str) -> None:
     assert str(refused.value) == message.format(file=file)
 
 
-# --- errors and neighbours --------------------------------------------------------------------------------
-
-
 def test_a_misspelt_function_is_looked_up(file: str) -> None:
     result = audit(f"{file}:noisi", "--epsilon", "1")
     assert result.exit_code == 2

@@ -103,8 +103,6 @@ def test_what_is_not_finite_becomes_a_number_of_its_own() -> None:
     assert not np.signbit(told.rows[3, 0])
 
 
-# --- counting ---------------------------------------------------------------------------------------------
-
 small = hnp.arrays(
     np.float64, st.tuples(st.integers(0, 8), st.integers(0, 3)), elements=st.sampled_from([-1.0, 0, 2])
 )

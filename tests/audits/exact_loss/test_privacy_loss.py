@@ -23,9 +23,6 @@ def within(bracket: Bracket, value: float) -> bool:
     return bracket.lower - 1e-15 <= value <= bracket.upper <= bracket.lower + 1e-12
 
 
-# --- single views -------------------------------------------------------------------------------------
-
-
 def test_randomised_response() -> None:
     loss = PrivacyLoss.of_views([0.75, 0.25], [0.25, 0.75])
     assert loss.epsilon == pytest.approx(np.log(3), abs=1e-15)
@@ -76,9 +73,6 @@ def test_probabilities_that_underflow() -> None:
     assert loss.delta(1e6) == loss.reversed.delta(1e6)
 
 
-# --- wide cells ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 0.7, 1.2])
 def test_a_wide_cell_hides_no_more_than_two_points_at_its_bounds(epsilon: float) -> None:
     low, high, mass = -0.5, 1.0, 0.4  # of world 0, evenly at both bounds
@@ -102,9 +96,6 @@ def test_a_cell_without_upper_bound() -> None:
     assert (found.lower, found.upper) == (0, pytest.approx(1 - np.exp(-1), abs=1e-12))
     assert loss.epsilon_at(0.1).upper == INF
     assert loss.one_sided_delta(2000.0).upper == pytest.approx(1 - np.exp(-1), abs=1e-12)
-
-
-# --- errors -------------------------------------------------------------------------------------------
 
 
 def test_stated_errors_widen_the_bracket() -> None:
@@ -145,9 +136,6 @@ def test_a_reach_beyond_the_cells_refutes_pure_claims() -> None:
     assert not loss.refutes(claim(2.9, 1e-9))
 
 
-# --- tests between the worlds -------------------------------------------------------------------------
-
-
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=12))
 def test_the_tradeoff_curve_is_convex_and_tangent_to_delta(counts: list[tuple[int, int]]) -> None:
     p0, p1 = (np.array(column) / max(sum(column), 1) for column in zip(*counts, strict=True))
@@ -163,9 +151,6 @@ def test_the_tradeoff_curve_is_convex_and_tangent_to_delta(counts: list[tuple[in
     for epsilon in (0.0, 0.5, 1.5):
         tangent = (1 - beta - np.exp(epsilon) * alpha).max()
         assert max(tangent, 0) == pytest.approx(loss.one_sided_delta(epsilon).middle, abs=1e-9)
-
-
-# --- bad input ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

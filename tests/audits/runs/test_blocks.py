@@ -70,9 +70,6 @@ def plan(learner: Learner, adversary: Any, referee: Any = None, **options: Any) 
     return Plan(learner=learner, adversary=adversary, referee=referee or Release(), **given)
 
 
-# --- pairs that share their coins -----------------------------------------------------------------------
-
-
 def test_the_games_of_a_pair_share_their_coins() -> None:
     block = play_block(plan(LaplaceCount(), Giver(), distinguisher=LEARNED), 0)
     assert isinstance(block, ViewCounts)
@@ -99,9 +96,6 @@ def test_shared_coins_certify_more_and_not_too_much() -> None:
     ]
     assert 0.093 < found[0] <= 0.1
     assert found[1] < 0.092
-
-
-# --- distinguishers -----------------------------------------------------------------------------------------
 
 
 def test_without_a_score_a_distinguisher_is_learned_or_told() -> None:

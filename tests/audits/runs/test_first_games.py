@@ -83,8 +83,6 @@ def audit(learner: Learner, adversary: Any = COUNT_SWAP, **settings: Any) -> Any
     return run(Plan(learner=learner, adversary=adversary, referee=Release(), **usual | settings))
 
 
-# --- games that fail ----------------------------------------------------------------------------------------
-
 FAILURES = [
     (function(fail), f"ValueError: the disk is full in round 1 .*{HERE}"),
     (Declining(), f"BudgetExceeded: not today .*{HERE}"),
@@ -137,9 +135,6 @@ def test_faults_count_for_the_choice_of_a_distinguisher() -> None:
     assert choose_distinguisher(function(fail_sometimes), *players, faults=True) == SCORE
 
 
-# --- worlds that are the same -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("receives", "adversary", "remedy"),
     [
@@ -168,9 +163,6 @@ def test_worlds_must_differ() -> None:
 
     with pytest.raises(NothingTested, match="same hands function the same in both worlds"):
         audit(function(noisy_sum), Same())
-
-
-# --- the check of the learner -------------------------------------------------------------------------------
 
 
 def test_searches_and_assertions_check_the_learner_first() -> None:

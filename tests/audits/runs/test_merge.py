@@ -41,9 +41,6 @@ def contents(path: Path) -> Mapping[int, bytes]:
         return {index: block.to_bytes() for index, block in ledger.blocks()}
 
 
-# --- parts --------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("text", ["0/5", "6/5", "2/", "-1/5", "1.0/2", "1/2/3"])
 def test_what_is_no_part(text: str) -> None:
     with pytest.raises(InvalidArgument, match="a part is K/M with 1 <= K <= M"):
@@ -89,9 +86,6 @@ def test_a_part_of_a_run_that_ends_when_its_claim_falls_is_refused(tmp_path: Pat
     with pytest.raises(InvalidArgument, match="a part of a run cannot know when the claim is refuted"):
         play_part(attrs.evolve(PLAN, until_refuted=True), RunPart(1, 2), ledger=tmp_path / "run.ledger")
     assert not os.listdir(tmp_path)
-
-
-# --- merging ------------------------------------------------------------------------------------------------
 
 
 def test_a_merge_may_go_into_one_of_them(tmp_path: Path) -> None:
@@ -164,9 +158,6 @@ def test_what_is_no_merge(tmp_path: Path) -> None:
         Ledger.open(tmp_path / name, {"tournament": {}}).close()
     with pytest.raises(InvalidArgument, match="contains no audit"):
         merge([tmp_path / "d", tmp_path / "e"], tmp_path / "c")
-
-
-# --- verifying ----------------------------------------------------------------------------------------------
 
 
 def test_sound_blocks_are_the_same(tmp_path: Path) -> None:

@@ -35,9 +35,6 @@ def plan_of(learner: Learner, adversary: Adversary, **settings: object) -> Plan:
 NUMBERS = plan_of(LaplaceCount(), CountSwap(), delta=0.0, confidence=0.95, games=20_000, block=2_000)
 
 
-# --- what is found -------------------------------------------------------------------------------------
-
-
 def test_v1_is_refuted_and_v2_stands() -> None:
     first = run(plan_of(V1, HaltCounter(learner=V1), games=50_000))
     assert first.refuted
@@ -94,9 +91,6 @@ def test_a_score_by_place_tells_nothing() -> None:
 
     verdict = run(plan_of(Echo(), Placed(), games=20_000))
     assert verdict.epsilon_lower == 0.0
-
-
-# --- the same figures ------------------------------------------------------------------------------------
 
 
 def test_figures_do_not_depend_on_the_jobs(tmp_path: Path) -> None:
@@ -164,9 +158,6 @@ def test_until_refuted_stops_at_the_first_block_that_refutes() -> None:
     assert verdict.refuted
     assert verdict.games < 20_000
     assert figures(run(plan, jobs=2)) == figures(verdict)
-
-
-# --- players that cannot be audited ---------------------------------
 
 
 def test_a_challenge_that_the_claim_does_not_speak_of_is_refused() -> None:

@@ -27,9 +27,6 @@ def with_claim(epsilon: float) -> Verdict:
     return attrs.evolve(VERDICT, claim=claim, refutable=epsilon <= VERDICT.ceiling)
 
 
-# --- text ---------------------------------------------------------------------------------------------
-
-
 def test_the_report_has_every_figure() -> None:
     lines = VERDICT.summary().splitlines()
     figures = {line[:16].strip(): line[18:] for line in lines[:10]}
@@ -80,9 +77,6 @@ def test_blocks_of_a_ledger_are_told_apart() -> None:
 def test_the_verdict_is_put_into_words(verdict: Verdict, meaning: str) -> None:
     assert verdict.explain().startswith(meaning)
     assert " ".join(verdict.summary().split()).endswith(verdict.explain())
-
-
-# --- JSON ---------------------------------------------------------------------------------------------
 
 
 def test_json_holds_what_the_verdict_holds() -> None:

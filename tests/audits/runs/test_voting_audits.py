@@ -45,9 +45,6 @@ def audit(learner: Learner, adversary: Adversary, distinguisher: str, games: int
     return run(Plan(**players, **claim, games=games, distinguisher=distinguisher))
 
 
-# --- features ---------------------------------------------------------------------------------------
-
-
 def test_unstable_is_a_feature_of_its_own() -> None:
     played = play(SCREENED, Mute(), Voting(), games=300, seed=1, record=True)
     found = view_features(played)
@@ -69,9 +66,6 @@ def test_scores_can_look_for_unstable_answers() -> None:
     assert {"answers", "answers 1", "halted", "answer 2"} <= {
         score.feature for score in simple_scores(counts)
     }
-
-
-# --- distinguishers ----------------------------------------------------------------------------------------
 
 
 def test_a_learned_distinguisher_sees_what_a_bare_screen_gives_away() -> None:
@@ -102,9 +96,6 @@ def test_a_likelihood_distinguisher_certifies_no_more_than_the_exact_loss() -> N
     assert 0.4 * truth.lower < verdict.epsilon_lower <= truth.upper
 
 
-# --- exact audits ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("adversary", [SmallMargin, DisagreementWalk], ids=lambda kind: kind.name)
 def test_an_exact_audit_knows_halting_views_with_unstable_answers(adversary: type[Adversary]) -> None:
     player = adversary(learner=SCREENED)  # type: ignore[call-arg]
@@ -126,9 +117,6 @@ def test_paths_that_were_given_up_are_not_taken_for_impossible_views() -> None:
     told = arena("exact", "pate-gaussian", "--against", "disagreement", "--set", "queries=10")
     assert "pure ε                at least" in told.stdout
     assert "in one world only" not in told.stdout
-
-
-# --- the command line -------------------------------------------------------------------------------------
 
 
 def test_rounds_bound_the_questions() -> None:

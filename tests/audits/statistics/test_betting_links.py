@@ -83,9 +83,6 @@ def test_joined_blocks_count_what_each_counted(blocks: list[list[tuple[float, fl
     assert np.array_equal(whole.counts, expected.counts)
 
 
-# --- both directions at once --------------------------------------------------------------------------------
-
-
 def kind(events: Events, couple: np.ndarray, score: float) -> int:
     first, second = ((score >= events[int(e)].threshold) == events[int(e)].upper for e in couple)
     return first + 2 * second
@@ -144,9 +141,6 @@ def test_both_directions_tell_more_than_one(rng: np.random.Generator) -> None:
     assert both > max(alone, other)
 
 
-# --- another distinguisher ------------------------------------------------------------------------------
-
-
 def test_the_wealth_survives_another_distinguisher_and_the_old_scores_do_not() -> None:
     test = Betting(delta=0.0, confidence=0.95, epsilon_claim=0.5)
     for _ in range(3):
@@ -166,9 +160,6 @@ def test_a_distinguisher_that_separates_nothing_bets_nothing() -> None:
     test.start_again([repeat_pair(1.0, 1.0, 50)])
     test.update(repeat_pair(0.0, 1.0, 50))
     assert not test.log_wealth.any()
-
-
-# --- the grid -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("top", [0.0, 0.0005, 0.5, 1.0, 3.0, 20.0])

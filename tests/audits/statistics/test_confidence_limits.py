@@ -38,9 +38,6 @@ def steck(bounds: SimultaneousLimits) -> float:
     return float(math.factorial(n) * np.linalg.det(matrix))
 
 
-# --- one event ----------------------------------------------------------------------------------------------
-
-
 def test_limits_at_one_event_are_those_of_the_definition() -> None:
     """At the limit, so many hits or more (or so many or fewer) have probability `level`."""
     counts = np.arange(1, 20)
@@ -53,9 +50,6 @@ def test_no_hit_and_only_hits_have_limits_0_and_1() -> None:
     lower, upper = clopper_pearson(np.array([0, 10]), 10, 0.05)
     assert (lower[0], upper[1]) == (0.0, 1.0)
     assert upper[0] == pytest.approx(1 - 0.05 ** (1 / 10)) == 1 - lower[1]
-
-
-# --- all events ---------------------------------------------------------------------------------------------
 
 
 LOPSIDED = np.array([0.0, 0.1, 0.1, 0.5]), np.array([0.3, 0.9, 0.95, 1.0])

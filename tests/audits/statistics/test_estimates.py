@@ -137,8 +137,6 @@ def test_infinite_scores_are_legal() -> None:
     assert all(row.value is not None and math.isfinite(row.value) for row in found.values())
 
 
-# --- an added estimator -------------------------------------------------------------------------------------
-
 AUDIT = Command("audit", "laplace-count", "--against", "count-swap", "--games", "2000")
 
 

@@ -26,9 +26,6 @@ from audits.statistics.score_pairs import EVERYTHING, Event, PairCounts
 RATE = 1e-7
 
 
-# --- formulas -----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("mu", [0.0, 0.5, 2.0])
 def test_mu_is_read_off_any_point_of_its_own_curve(mu: float) -> None:
     alpha = np.array([1e-6, 0.1, 0.9])
@@ -72,9 +69,6 @@ def test_epsilon_at_the_ends() -> None:
 def test_wrong_arguments_are_refused(delta: float, mu: float, rule: str) -> None:
     with pytest.raises(InvalidArgument, match=rule):
         epsilon_if_gaussian(delta, mu)
-
-
-# --- one event ----------------------------------------------------------------------------------------------
 
 
 def bits(ones0: int, ones1: int, pairs: int) -> PairCounts:
@@ -127,8 +121,6 @@ def test_equal_and_infinite_scores() -> None:
     assert (nothing.event, nothing.mu_lower) == (EVERYTHING, 0.0)
     assert (all_there_is.event, all_there_is.hits) == (Event(math.inf, upper=True), (0, 9))
 
-
-# --- how often it says too much -----------------------------------------------------------------------------
 
 SEEDS, PAIRS, LEVEL = 1_300, 300, 0.1  # the level of `bound_of`
 Estimate = Callable[[PairCounts, PairCounts], float]

@@ -79,9 +79,6 @@ def test_the_next_rank_misses_oftener(rng: np.random.Generator) -> None:
         check_counts([count, 400_000 - count], [chance, 1 - chance], rate=RATE, effect=0.01, power=0.999999)
 
 
-# --- the mean -----------------------------------------------------------------------------------------
-
-
 def test_the_mean_is_at_least_an_integral_and_no_less_than_hoeffding_says() -> None:
     rng = np.random.default_rng(9)
     for games, least in ((1, 0), (7, -3), (400, -3), (400, 0)):
@@ -107,8 +104,6 @@ def test_the_limit_of_the_mean_misses_no_more_often_than_said(games: int, chance
         if (games, chance, error) == (300, 0.5, 0.5):
             assert missed > error / 8  # it is not idle
 
-
-# --- all limits of a race at once ---------------------------------------------------------------------
 
 RACES, ERROR = 700, 0.2
 

@@ -27,9 +27,6 @@ def vote_error(wrong: float, teachers: int) -> float:
     return float(binom.sf(math.ceil(teachers / 2) - 1, teachers, wrong))
 
 
-# --- Example 1: voting fails --------------------------------------------------------------------------------
-
-
 def chances_of_concepts(size: int) -> np.ndarray:
     """(3,): the probability that each is the minimiser, for `size` uniform points labelled 1."""
     found = np.zeros(3)
@@ -86,9 +83,6 @@ def test_expected_margins_follow_the_distribution_of_minimisers(rng) -> None:
     assert (found.majority_limit == (exact >= 0.5))[clear].all()
 
 
-# --- Example 2: voting wins ---------------------------------------------------------------------------------
-
-
 @given(st.integers(1, 400), st.floats(0.001, 0.5))
 def test_the_error_of_a_vote_is_below_hoeffdings_bound(teachers: int, xi: float) -> None:
     error = vote_error(0.5 - xi, teachers)
@@ -103,9 +97,6 @@ def test_voting_wins() -> None:
     assert errors[0] == 0.4
     assert errors[1] == pytest.approx(0.0209, abs=1e-4)
     assert errors[2] < math.exp(-20.02)
-
-
-# --- Definition 17 ------------------------------------------------------------------------------------------
 
 
 def test_nu_is_the_share_of_points_at_most_xi_from_a_tie() -> None:

@@ -112,9 +112,6 @@ def test_worlds_of_different_routes_are_joined(rng: np.random.Generator) -> None
     assert trained.counts.sum(axis=1).tolist() == [45] * 30
 
 
-# --- votes ----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("counted", [True, False])
 def test_votes_are_the_mean_of_the_teachers(counted: bool, rng: np.random.Generator) -> None:
     games, size = 11, 6

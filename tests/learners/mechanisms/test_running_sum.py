@@ -59,9 +59,6 @@ def naive(values: Sequence[float], noise: Callable[[], float], *, threshold: flo
     return said
 
 
-# --- the law ------------------------------------------------------------------------------------------------
-
-
 @statistical(rate=2 * RATE)
 def test_answers_follow_the_law_also_after_a_restart(rng: np.random.Generator) -> None:
     games, first, second = 600_000, [1, 0.5, 1], [0, 1, 1, 0.25]
@@ -98,9 +95,6 @@ def test_one_game_is_the_naive_reference(
         values, lambda: float(laplace(same_coins, np.empty(1))[0]), threshold=threshold, epsilon=epsilon
     )
     assert transcripts(mechanism, 1, values)[0] == expected
-
-
-# --- privacy and accuracy -----------------------------------------------------------------------------------
 
 
 def loss(one: Law, other: Law) -> float:
@@ -147,9 +141,6 @@ def test_half_the_error_would_be_exceeded(rng: np.random.Generator) -> None:
     for _ in range(rounds):
         early |= mechanism.observe(0)  # while the sum 0 is alpha short of the threshold
     assert early.sum() > stats.binom.isf(1e-9, games, 0.3)
-
-
-# --- tables -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("beta", [0.3, 1e-3, 1e-7])

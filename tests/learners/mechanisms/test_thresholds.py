@@ -41,9 +41,6 @@ ANSWERS = [
 ]
 
 
-# --- the laws -----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("family", "change", "queries"), ANSWERS, ids=lambda value: str(value)[:12])
 @statistical(rate=RATE)
 def test_answers_follow_the_law(
@@ -125,9 +122,6 @@ def test_the_law_of_above_threshold_is_private(halts: int) -> None:
         assert max(abs(math.log(law[t] / other[t])) for t in law) <= halts * epsilon
 
 
-# --- halts --------------------------------------------------------------------------------------------------
-
-
 def test_clear_values_are_told_and_halted_games_say_nothing(rng: np.random.Generator) -> None:
     mechanism = AboveThreshold(2, rng, threshold=0.0, epsilon=1.0)
     for _ in range(3):
@@ -167,9 +161,6 @@ def test_a_game_that_has_halted_never_says_top_and_stays_halted(rng: np.random.G
         mechanism.respond(value)
         assert not mechanism.between.any()
         assert mechanism.halted.all()
-
-
-# --- what the lemma says ------------------------------------------------------------------------------------
 
 
 def test_the_gap_and_the_delta_of_lemma_c3_are_inverse() -> None:

@@ -30,9 +30,6 @@ def examples_of(seed: int, games: int, rounds: int, points: int) -> tuple[np.nda
     return rng.integers(points, size=(rounds, games)), rng.integers(2, size=(rounds, games))
 
 
-# --- distributions -----------------------------------------------------------------------------------------
-
-
 @given(matrix=CLASSES, seed=SEEDS)
 def test_weighted_majority_weighs_by_mistakes(matrix: np.ndarray, seed: int) -> None:
     learner = WeightedMajority(concepts=FiniteClass(matrix), rounds=9)
@@ -131,9 +128,6 @@ def third_round(learner, games: int) -> tuple[np.ndarray, np.ndarray]:  # type: 
     return state.law[0], shown.concepts
 
 
-# --- weights over long games --------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("rate", [0.03, 2.5])
 def test_weights_stay_exact_in_long_games(rate: float) -> None:
     """A thousand rounds against one concept, a thousand against the other, against logarithms."""
@@ -170,9 +164,6 @@ def test_very_small_weights_are_raised_and_zero_weights_stay_zero() -> None:
         weights.values *= np.array([1.0, np.exp(-14.0), 1.0])
         weights.end_round()
     assert weights.values.tolist() == [[2.0**399, 2.0**-1000, 0.0]]
-
-
-# --- bounds -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", EVERY)
@@ -216,9 +207,6 @@ def test_there_are_as_few_groups_as_documented() -> None:
     assert len(build_groups(Thresholds(range(16)))) == 74
     assert len(build_groups(Intervals(range(16)))) == 1_429
     assert count_subsets(5, 2) == [1, 6, 16]
-
-
-# --- refusals ---------------------------------------------------------------------------------------------
 
 
 def test_too_many_experts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,9 +75,6 @@ def test_the_stream_is_a_public_order_of_the_public_points() -> None:
     assert any(list(SMALL.stream) != list(attrs.evolve(SMALL, split=seed).stream) for seed in range(1, 5))
 
 
-# --- the distribution ---------------------------------------------------------------------------------------
-
-
 def test_the_distribution_weighs_each_sequence_of_answers() -> None:
     """By a separate recursion, one answer at a time."""
     student, stream = SMALL.active_student, SMALL.stream
@@ -95,9 +92,6 @@ def test_the_distribution_weighs_each_sequence_of_answers() -> None:
         found[value] = found.get(value, 0.0) + chance
     law = SMALL.law(UNEVEN)
     assert dict(zip(law.values.tolist(), law.probabilities.tolist(), strict=True)) == pytest.approx(found)
-
-
-# --- the claim and costs ------------------------------------------------------------------------------------
 
 
 def test_the_claim_is_that_of_the_largest_number_of_answers() -> None:
@@ -121,9 +115,6 @@ def test_no_replaced_example_refutes_the_claim(method: str) -> None:
     for place, point, label in [(0, 5, 0), (1, 0, 0), (2, 3, 1), (3, 4, 0), (4, 1, 1)]:
         swap = script(Train(UNEVEN, UNEVEN.replace_one(place, point, label)))
         assert not exact(learner, swap, Release()).refuted
-
-
-# --- budgets and refusals -----------------------------------------------------------------------------------
 
 
 def test_an_exhausted_budget_leaves_the_rule_so_far() -> None:

@@ -31,9 +31,6 @@ def lesson_of(student: ActiveStudent, truth, points, **service) -> LearningResul
     return learn(student, TruthService(truth, **service), np.asarray(points))[0]
 
 
-# --- Algorithm 4 --------------------------------------------------------------------------------------------
-
-
 def plain(student: DisagreementStudent, points: np.ndarray, tell, most: int) -> tuple[list[int], set[int]]:
     """Algorithm 4 as printed, over the concepts of a matrix: the positions queried, and the version
     space in the end."""
@@ -88,9 +85,6 @@ def test_thresholds_are_found_by_binary_search() -> None:
     assert (lesson.rule.label(points) == (points >= 100)).all()
     assert len(lesson.asked) < 30 < 256
     assert {99.0, 100.0} <= set(told)
-
-
-# --- forced labels ------------------------------------------------------------------------------------------
 
 
 def plain_forced(student: ForcedLabelStudent, matrix: np.ndarray, points: np.ndarray, tell) -> list[int]:
@@ -152,8 +146,6 @@ def test_logistic_regression_learns_a_linear_rule_from_few_answers(rng) -> None:
     assert (lesson.rule.label(fresh) == (fresh @ weights > 0)).mean() > 0.9
 
 
-# --- answers that are missing -------------------------------------------------------------------------------
-
 STUDENTS = [DisagreementStudent(concepts=Thresholds()), ForcedLabelStudent(student=Minimiser(Thresholds()))]
 STREAM = np.random.default_rng(5).random(60)
 
@@ -196,9 +188,6 @@ def test_games_of_a_batch_are_separate(student: ActiveStudent) -> None:
         assert (lesson.asked, lesson.answers, lesson.seen) == (alone.asked, alone.answers, alone.seen)
         assert lesson.rule.concept == alone.rule.concept
     assert learn(student, TruthService(truth, games=0), STREAM) == []
-
-
-# --- labels saved -------------------------------------------------------------------------------------------
 
 
 def errors_and_questions(labels: int, runs: int, rng: np.random.Generator) -> np.ndarray:

@@ -23,9 +23,6 @@ def refusal(text: str) -> str:
     return str(caught.value)
 
 
-# --- texts --------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("text", "shape"),
     [
@@ -62,8 +59,6 @@ def test_settings_may_be_lists_and_dictionaries(text: str) -> None:
     assert (learner, hash(learner)) == (again, hash(again))
     assert learner != PateGaussian(teacher=Teacher.from_text("LogisticRegression:2"))
 
-
-# --- refusals -----------------------------------------------------------------------------------------------
 
 WRITTEN = "a classifier is written as its name, settings in parentheses, and features after a colon, got"
 PLAIN = "the settings of a classifier must be names with literal values, got"
@@ -145,9 +140,6 @@ def test_classifiers_that_predict_other_labels_are_refused(monkeypatch: pytest.M
         InvalidArgument, match=r"Number must predict labels 0 and 1, got \[0.25, 0.25, 0.25\]"
     ):
         Classifier("Number", (), 2).train(PLANE)
-
-
-# --- training -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -31,9 +31,6 @@ def test_every_learner_of_the_zoo_conforms(learner: CountingLearner) -> None:
     check_learner(learner, sample=spread(learner, 3.0))
 
 
-# --- claims and exact losses ----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("learner", EVERY, ids=label)
 def test_claims(learner: CountingLearner) -> None:
     claim = learner.claim
@@ -102,9 +99,6 @@ def loss_of_part(first: float | Density, second: float | Density) -> float:
     return float(abs(np.log(first / second)))  # type: ignore[operator]
 
 
-# --- games ------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("learner", COMMON_RANDOM_NUMBERS, ids=label)
 def test_a_game_depends_on_its_own_sample_and_coins_alone(learner: CountingLearner) -> None:
     games = 9_000  # more than a slab
@@ -143,9 +137,6 @@ def test_a_renewed_threshold_is_another_one() -> None:
     assert (sure.start(50, rng).release(training) == 1).all()
     never = attrs.evolve(learner, threshold=1e6)
     assert (never.start(50, rng).release(training) == 0).all()
-
-
-# --- refusals -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

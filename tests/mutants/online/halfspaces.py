@@ -36,8 +36,6 @@ class EveryRound(BrokenLearner, DpWinnow):
     threshold: float | None = FIRES_EVERY_ROUND
 
 
-# --- draws --------------------------------------------------------------------------------------------------
-
 DRAWS = 60
 
 
@@ -140,9 +138,6 @@ class NothingNew(EveryRound):
             self._shown = updated
 
     rate: float | None = 0.02
-
-
-# --- AboveThreshold -----------------------------------------------------------------------------------------
 
 
 class WatchingState(DpWinnowState):

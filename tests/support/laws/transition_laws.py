@@ -164,9 +164,6 @@ def _move(automaton, sets, pair, t, length, change):
     ]
 
 
-# --- candidates ---------------------------------------------------------------------------------------------
-
-
 def sets_of_one_end(counts: Sequence[int], scale: float, threshold: float) -> dict[tuple[int, ...], float]:
     """The distribution of S'(0, 1], from the points' counts in the first stretch."""
     law = {}

@@ -171,9 +171,6 @@ def test_a_small_block_is_not_unpacked_to_gigabytes(head: bytes, sizes: tuple[in
     assert peak < 2**25
 
 
-# --- plans and notes ----------------------------------------------------------------------------------------
-
-
 def test_settings_of_players_may_be_infinite_or_nan(ledger: Path) -> None:
     forge(ledger, plan={"learner": {"name": None, "clip": INF, "missing": NAN}})
     assert arena.json("runs", "list", ledger)["runs"][0]["games_tested"] == 1_000
