@@ -190,8 +190,9 @@ class _Attempts:
             self._submit(heappop(self._alone))
 
     def _submit(self, place: int, parcel: Any = None) -> None:
-        """Submit a task; the parcel only travels if it is asked for, or if it need not travel."""
-        if not self._digest:
+        """Submit a task. The parcel travels with the first tasks, one for each worker, and where it is asked
+        for: a task that had to ask waits behind all others."""
+        if not self._digest or place < self._size:
             parcel = self._parcel
         try:
             with start_processes():

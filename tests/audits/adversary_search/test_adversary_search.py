@@ -57,7 +57,7 @@ def figures(result: SearchResult) -> dict[str, Any]:
     return json.loads(json.dumps(result.to_dict()))
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_everlasting_v1_falls_to_the_smallest_game() -> None:
     found = search(EverlastingV1(), seed=1)
     assert found.refuted

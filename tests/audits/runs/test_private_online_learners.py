@@ -117,7 +117,7 @@ def audit(learner: Learner, adversary: Adversary, *, games: int, seed: int = 0) 
     return run(Plan(**players, **claim, games=games, until_refuted=True, seed=seed))
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LEARNERS)
 def test_swaps_do_not_refute_it(name: str) -> None:
     learner, brink = LEARNERS[name]

@@ -207,7 +207,7 @@ def test_the_bounds_of_a_game_with_restarts_contain_its_value(game: LinearGame) 
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("rounds", [3, 4])
+@pytest.mark.parametrize("rounds", [3, pytest.param(4, marks=pytest.mark.slow)])
 def test_restarts_of_above_threshold_have_the_values_of_the_graph(rounds: int) -> None:
     game = build_five("above-threshold", 2, rounds)
     exact, bracket = Found.of(GraphBounds(game, EPSILONS, GraphLimits())), solve_restarts(game)
@@ -217,7 +217,7 @@ def test_restarts_of_above_threshold_have_the_values_of_the_graph(rounds: int) -
     assert (bracket.upper >= exact.lower - 1e-12).all()
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_a_game_that_is_too_large_for_the_graph_is_solved_by_its_restarts() -> None:
     game = build_five("above-threshold", 2, 5)
     few = GraphLimits(pairs=1_000)

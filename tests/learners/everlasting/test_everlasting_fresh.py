@@ -92,7 +92,7 @@ def test_a_small_pool_trains_fewer_teachers_and_none_is_refused() -> None:
         attrs.evolve(SMALL, answers=4, rounds=3),
         attrs.evolve(SMALL, answers=4, concepts=Thresholds(range(4))),
         EverlastingFresh(teachers=101, answers=2_000),
-        EverlastingCounter(counter="crossing", halts=64, **COUNTED),
+        pytest.param(EverlastingCounter(counter="crossing", halts=64, **COUNTED), marks=pytest.mark.slow),
         EverlastingCounter(counter="binary", halts=64, **COUNTED),
         EverlastingGaussian(
             teachers=9, chunk=2, halts=30, counter_epsilon=9.0, noise=0.05, rate=0.5, rounds=1, answers=40

@@ -59,7 +59,12 @@ CONFORM = [
     AgnosticBatched(rounds=12, batch=5, epsilon=50.0, concepts=Intervals(range(4)), calls=None),
     AgnosticBatched(rounds=12, batch=1, concepts=FiniteClass([[0, 1, 1]])),
     AgnosticBatched(rounds=12, batch=3, concepts=Rectangles([3, 2])),
-    *(AgnosticExperts(rounds=12, draws=draws, **more) for more in EXPERTS for draws in (FRESH, LAZY)),
+    *(AgnosticExperts(rounds=12, draws=draws, **EXPERTS[0]) for draws in (FRESH, LAZY)),
+    *(
+        pytest.param(AgnosticExperts(rounds=12, draws=draws, **more), marks=pytest.mark.slow)
+        for more in EXPERTS[1:]
+        for draws in (FRESH, LAZY)
+    ),
     *(kind() for kind in (BpsExperts, Halving, Soa, SparseMajorityLearner, WeightedMajority)),
     BpsExperts(concepts=Rectangles((2, 2))),
     *(GolowichLivni(concepts=Thresholds(range(3)), **FOREST, reduction=one) for one in (False, True)),

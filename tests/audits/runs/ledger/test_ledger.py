@@ -394,7 +394,7 @@ def test_there_is_one_writer_even_in_one_process(path):
     Ledger.open(path, PLAN).close()
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_killed_at_fifty_random_moments_it_loses_nothing(path):
     draw = random.Random(4)
     seen = []
