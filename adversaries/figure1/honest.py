@@ -214,7 +214,7 @@ class Poison(Honest):
     reach: float | None = setting(
         None,
         unit="error rate",
-        help="of the rival of a crowd; default: 2 ln(p |Ŝ_1|)/|Ŝ_1|, or 0.05 if the learner has no |Ŝ_1|",
+        help="that of a crowd's rival; default: 2 ln(p |Ŝ_1|)/|Ŝ_1|, or 0.05 if the learner has no |Ŝ_1|",
         check=[more_than(0), less_than(1)],
     )
 

@@ -198,7 +198,7 @@ class ForestBreaker(ClassAdversary):
     protocols = ("Adaptive",)
     realizable = True
 
-    leaves: int = count_setting(512, help="of the simulated forest of each game")
+    leaves: int = count_setting(512, help="leaves of the simulated forest of each game")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         concept_class = self._concept_class

@@ -149,7 +149,9 @@ class InputCanary(Adversary):
     returns_score = True
 
     kind: str = setting(FAR, help="what the canary is: far, mislabelled or blank", check=one_of(*KINDS))
-    length: float = setting(10.0, unit="point", help="of a far or blank canary's point", check=more_than(0))
+    length: float = setting(
+        10.0, unit="point", help="the length of the point of a far or blank canary", check=more_than(0)
+    )
     score: str = setting(LOSS, help="loss, or moves if all models are shown", check=one_of(*SCORES))
     every: int = count_setting(1, help="the adversary sees every k-th model; 0: the last one only", least=0)
     sample: Sample | None = setting(None, help="the data, of which the last example is the canary's place")
@@ -212,7 +214,10 @@ class PlantedCanaries(Adversary):
 
     sample: Sample | None = setting(None, help="the data, with fewer features than the learner")
     length: float = setting(
-        4.0, unit="clip", help="of a canary's point; slopes of a loss start at ½", check=more_than(0)
+        4.0,
+        unit="clip",
+        help="the length of a canary's point; slopes of a loss start at ½",
+        check=more_than(0),
     )
     every: int = count_setting(1, help="the adversary sees every k-th model; 0: the last one only", least=0)
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")

@@ -64,7 +64,7 @@ _ARENA: Sections = {
         "solve": ("solve:solve", "Compute how much the best of all adversaries learns."),
         "search": ("search:search", "Search for an adversary that refutes a privacy claim."),
         "race": ("race:race", "Compare learners by mistakes, regret or errors."),
-        "tournament": ("tournament:tournament", "Audit all learners against all adversaries."),
+        "tournament": ("race:tournament", "Audit all learners against all adversaries."),
     },
     "Players": {
         "list": ("list:list_players", "List the learners and adversaries."),

@@ -46,7 +46,10 @@ class EverlastingCounter(GenericBBL):
 
     halts: int = count_setting(128, help="c_1, the most charged answers of round 1, doubled every round")
     gap: float = setting(
-        0.25, unit="fraction", help="of charged noisy votes from 1/2", check=[more_than(0), less_than(0.5)]
+        0.25,
+        unit="fraction",
+        help="the largest distance from 1/2 of a noisy vote that is charged",
+        check=[more_than(0), less_than(0.5)],
     )
     counter: str = setting(
         CROSSING, help="the count of charged answers: crossing or binary", check=one_of(CROSSING, BINARY)
