@@ -34,6 +34,9 @@ help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r name what; do \
 		printf '%-20s %s\n' "$$name" "$$what"; done
 
+# Each worker has a core to itself, and threads of linear algebra would wait for one another.
+test check check-slow test-lowest: export OPENBLAS_NUM_THREADS := 1
+
 demo: .venv/ready  ## audit learners on the Adult data, and print what was found
 	@.venv/bin/python examples/adult.py
 

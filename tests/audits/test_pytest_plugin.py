@@ -166,7 +166,7 @@ def test_a_run_with_privacy_tests(run: Callable[..., Run]) -> None:
     check_refusal(run(PRIVACY, ini="privacy_error_total = 1e-4"))
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_a_run_with_privacy_tests_on_workers(tmp_path: Path) -> None:
     check_report(run_process(tmp_path, PRIVACY, *WORKERS))
     check_refusal(run_process(tmp_path, PRIVACY, *WORKERS, ini="privacy_error_total = 1e-4"))

@@ -28,7 +28,7 @@ def test_the_points_are_one_hot_with_an_intercept() -> None:
     assert (sample.size, len(held_out.labels)) == (PEOPLE, 50)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_every_figure_can_be_measured() -> None:
     (accuracy,) = adult_training.measure_accuracy(0, PEOPLE, 4.0, STEPS)
     plain, majority = adult_training.measure_without_privacy(0, PEOPLE)

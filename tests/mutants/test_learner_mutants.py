@@ -40,10 +40,11 @@ def mark_long(thorough: Set[str], slow: Set[str] = frozenset()) -> list:
 
 
 # Games of hundreds of rounds.
-LONG = {"each-switch-whole", "whole-epsilon-each", "sum-goes-on", "leaves-in-turn"}
+LONG = {"sum-goes-on", "leaves-in-turn"}
+VERY_LONG = {"each-switch-whole", "whole-epsilon-each"}
 
 
-@pytest.mark.parametrize("mutant", mark_long(LONG))
+@pytest.mark.parametrize("mutant", mark_long(LONG, VERY_LONG))
 def test_the_mutant_is_refuted(mutant: BrokenLearner) -> None:
     verdict = audit(mutant, mutant.spec)
     assert verdict.refuted
@@ -65,7 +66,7 @@ def test_the_mutant_is_refuted(mutant: BrokenLearner) -> None:
             "keeps-weights",
             "many-draws-after-calm",
         },
-        slow={"each-switch-whole", "whole-epsilon-each"},
+        slow=VERY_LONG,
     ),
 )
 def test_the_twin_is_not(mutant: BrokenLearner) -> None:

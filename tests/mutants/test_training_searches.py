@@ -55,7 +55,7 @@ AUDITS, GAMES = 20, 400
 RATE = 1e-7  # the chance that a learner which just keeps its claim fails its test
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize("slip", CLEAR, ids=lambda slip: slip.name)
 def test_a_small_search_finds_a_clear_slip(slip: BrokenDPSGD) -> None:
     searches = (search(slip, error=1e-6, seed=seed, **SMALL) for seed in SEEDS)

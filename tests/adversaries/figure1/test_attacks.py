@@ -46,7 +46,7 @@ def test_they_conform_with_any_class(kind: type[Adversary], concepts: ConceptCla
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("aim", ["crowd", "repeat", "shift"])
+@pytest.mark.parametrize("aim", [pytest.param("crowd", marks=pytest.mark.slow), "repeat", "shift"])
 def test_every_aim_conforms(aim: str) -> None:
     for learner in learners(Thresholds()):
         check_adversary(Poison(learner=learner, aim=aim, queries=150), learner, Figure1())

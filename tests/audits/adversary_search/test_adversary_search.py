@@ -84,7 +84,7 @@ def test_everlasting_v1_falls_from_every_seed(seed: int) -> None:
     [
         (HalfTheNoise(), "value"),
         (HaltsOnTheCount(), "halted"),
-        (RaisesOnLabels(), "failed"),
+        pytest.param(RaisesOnLabels(), "failed", marks=pytest.mark.slow),
         (Copying(), "hypothesis 2"),
         (OnePoint(), "answers 1"),
     ],

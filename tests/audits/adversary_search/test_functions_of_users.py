@@ -261,7 +261,7 @@ def release_model(points: np.ndarray, rng: np.random.Generator) -> Any:
     return Function(function=last_bit)
 
 
-LONG = {select_exactly, list_groups, list_nested, select_set}  # over 5 s
+LONG = {select_exactly, list_groups, list_nested, raise_without_large, select_set}  # over 3 s
 LEAKS = [
     pytest.param(function, marks=[pytest.mark.slow] * (function in LONG))
     for function in (

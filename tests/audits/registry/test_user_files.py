@@ -128,7 +128,9 @@ def test_players_that_travel_to_another_machine_are_pickled_by_value_where_possi
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("name", ["plain", "bound", "closure"])
+@pytest.mark.parametrize(
+    "name", ["plain", *(pytest.param(name, marks=pytest.mark.slow) for name in ("bound", "closure"))]
+)
 def test_jobs_change_no_figure_of_them(path: Path, name: str) -> None:
     reports = [
         audits.audit(f"{path}:{name}", "count-swap", epsilon=1.0, games=20_000, jobs=jobs) for jobs in (1, 2)
@@ -136,7 +138,7 @@ def test_jobs_change_no_figure_of_them(path: Path, name: str) -> None:
     assert reports[0].epsilon_lower == reports[1].epsilon_lower
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_what_cannot_be_sent_is_played_by_one_process_and_it_says_so(path: Path) -> None:
     make = load_function(f"{path}:make")
     with pytest.raises(CannotBeSent):

@@ -136,7 +136,7 @@ def test_the_command_plays_the_confirmation_again(tmp_path: Path) -> None:
     assert f'"games": {found.verdict.games},' in done.stdout
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_a_fault_is_replayed_as_one() -> None:
     plan = search(RaisesOnLabels(), seed=1).plan
     assert plan is not None

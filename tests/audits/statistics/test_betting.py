@@ -439,7 +439,7 @@ def test_a_false_claim_is_refuted_in_time(
     assert late <= 8
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @statistical(rate=1e-6)
 def test_log_likelihood_ratios_need_fewer_games(rng: np.random.Generator) -> None:
     """Of the same games: at 5%, where a claim of 0.5 needs 180 pairs of Laplace(1), about 130 are enough.

@@ -284,7 +284,7 @@ def views(learner: Learner, games: int, seed: int) -> np.ndarray:
 # probability is caught, as the second test shows.
 @pytest.mark.thorough
 @pytest.mark.statistical(rate=1e-7)
-@pytest.mark.parametrize("spec", SPECS, ids=NAMES)
+@pytest.mark.parametrize("spec", [*SPECS[:3], pytest.param(BINARY, marks=pytest.mark.slow)], ids=NAMES)
 def test_whole_games_follow_the_reference(spec: GenericBBL) -> None:
     assert compare_laws(views(ReferenceLearner(spec), 6_000, 1), views(spec, 100_000, 2)) > 1e-7
 
@@ -296,8 +296,8 @@ def test_whole_games_follow_the_reference(spec: GenericBBL) -> None:
         (SPECS[0], {"noise": 0.7}),
         (SPECS[0], {"halts": 5}),
         (SPECS[1], {"noise": 0.7}),
-        (COUNTER, {"counter_epsilon": 8.0}),
-        (BINARY, {"counter_epsilon": 60.0}),
+        pytest.param(COUNTER, {"counter_epsilon": 8.0}, marks=pytest.mark.slow),
+        pytest.param(BINARY, {"counter_epsilon": 60.0}, marks=pytest.mark.slow),
         (SPECS[1], {"rate": 0.5}),
         (SPECS[1], {"teachers": 20}),
     ],

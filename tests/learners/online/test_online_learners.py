@@ -67,10 +67,14 @@ CONFORM = [
     ),
     *(kind() for kind in (BpsExperts, Halving, Soa, SparseMajorityLearner, WeightedMajority)),
     BpsExperts(concepts=Rectangles((2, 2))),
-    *(GolowichLivni(concepts=Thresholds(range(3)), **FOREST, reduction=one) for one in (False, True)),
-    *(
-        RealizableLearner(concepts=Thresholds(range(4)), rounds=12, update=u, **SMALL)
-        for u in (KEEP, PRINTED)
+    GolowichLivni(concepts=Thresholds(range(3)), **FOREST),
+    pytest.param(
+        GolowichLivni(concepts=Thresholds(range(3)), **FOREST, reduction=True), marks=pytest.mark.slow
+    ),
+    RealizableLearner(concepts=Thresholds(range(4)), rounds=12, update=KEEP, **SMALL),
+    pytest.param(
+        RealizableLearner(concepts=Thresholds(range(4)), rounds=12, update=PRINTED, **SMALL),
+        marks=pytest.mark.slow,
     ),
     Doubling(inner=RealizableLearner(concepts=Thresholds(range(4)), **SMALL), first=2, rounds=12),
 ]

@@ -46,13 +46,14 @@ TWINS: tuple[tuple[Learner, str], ...] = (
     (predictors.Votes(answers=10), "Figure1"),
     (online.Counter(), "SpecialRound"),
 )
-# Searches of over five seconds.
+# Searches of over three seconds.
 LONG = {
     "bare-at-tie",
     "carries-over",
     "keeps-a-record",
     "keeps-the-query",
     "late-counter",
+    "publishes-subsample",
     "settles-after-mistakes",
     "shows-a-record",
 }
