@@ -6,11 +6,13 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
+from fractions import Fraction
 from typing import Any
 
 import attrs
 import numpy as np
 
+from arena.dataset import INCOMPARABLE, Dataset
 from arena.errors import InvalidArgument, Unsupported
 from arena.privacy_curves import PrivacyCurve, extend_to_group
 from arena.sample import Sample, own_points
@@ -18,7 +20,6 @@ from arena.settings import setting
 
 UserFunction = Callable[[np.ndarray], np.ndarray]
 Example = tuple[Any, int]  # a point and its label
-INCOMPARABLE = -1  # in place of a number of changes
 
 MISTAKES, REGRET, ERROR = "mistakes", "regret", "error"
 
@@ -29,6 +30,8 @@ class Neighbours(StrEnum):
     REPLACE_ONE, REPLACE_GROUP: they have equal length and differ in one place, or in at most k places.
     ADD_OR_REMOVE_ONE: one is the other without one example. ZERO_OUT_ONE: they differ in one place, where one
     has a blank example. ADD_OR_REMOVE_USER: one is the other without all examples, at most k, of one user.
+    AT_L1_DISTANCE, AT_L2_DISTANCE, AT_LINF_DISTANCE: all their numbers together, such as the answers of
+    queries, are two vectors at a distance of at most d.
     """
 
     REPLACE_ONE = "replace one"
@@ -36,22 +39,29 @@ class Neighbours(StrEnum):
     ZERO_OUT_ONE = "zero out one"
     REPLACE_GROUP = "replace a group"
     ADD_OR_REMOVE_USER = "add or remove a user"
+    AT_L1_DISTANCE = "at L1 distance"
+    AT_L2_DISTANCE = "at L2 distance"
+    AT_LINF_DISTANCE = "at Linf distance"
 
 
 REPLACING = (Neighbours.REPLACE_ONE, Neighbours.REPLACE_GROUP)
 _SIZED = (Neighbours.REPLACE_GROUP, Neighbours.ADD_OR_REMOVE_USER)
-_FORMS = {  # of the relations with a size; written by `str`, read by `read_relation`
+DISTANCES = (Neighbours.AT_L1_DISTANCE, Neighbours.AT_L2_DISTANCE, Neighbours.AT_LINF_DISTANCE)
+_FORMS = {  # of the relations with a size or a distance; written by `str`, read by `read_relation`
     Neighbours.REPLACE_GROUP: "replace a group of {}",
     Neighbours.ADD_OR_REMOVE_USER: "add or remove a user of at most {}",
+    **{kind: f"{kind.value} at most {{}}" for kind in DISTANCES},
 }
 
 
 @attrs.frozen
 class Relation:
-    """A neighbouring relation. size: k of the kinds that have one, otherwise 1. Raises: InvalidArgument."""
+    """A neighbouring relation. size: k of the kinds that have one, otherwise 1. distance: d of the kinds that
+    have one, otherwise 0. Raises: InvalidArgument."""
 
     kind: Neighbours
     size: int = 1
+    distance: float = 0.0
 
     def __attrs_post_init__(self) -> None:
         kind, size = self.kind, self.size
@@ -63,9 +73,13 @@ class Relation:
             raise InvalidArgument("the size of a group must be a whole number of at least 1", value=size)
         if size > 1 and kind not in _SIZED:
             raise InvalidArgument(f"the relation '{kind}' has no size", value=size)
+        if (kind in DISTANCES) != bool(self.distance) or not 0 <= self.distance < math.inf:
+            needs = "needs a distance above 0" if kind in DISTANCES else "has no distance"
+            raise InvalidArgument(f"the relation '{kind}' {needs}", value=self.distance)
 
     def __str__(self) -> str:
-        return _FORMS.get(self.kind, self.kind.value).format(self.size)
+        size = f"{self.distance:.17g}" if self.distance else self.size
+        return _FORMS.get(self.kind, self.kind.value).format(size)
 
     @property
     def adds_or_removes(self) -> bool:
@@ -84,25 +98,40 @@ class Relation:
             f"{self.size} places",
             Neighbours.ADD_OR_REMOVE_USER: "the training set of one world is that of the other without one "
             f"user, who has at most {self.size} examples, or the same",
-        }[self.kind]
+        }.get(self.kind, f"the numbers of the two worlds are vectors {self}")
 
-    def count_changes(self, first: Sample, second: Sample, users_of: UserFunction) -> int:
+    def count_changes(self, first: Dataset, second: Dataset, users_of: UserFunction) -> int:
         """How many examples must be changed, in the way of this relation, to make one sample of the other. 0:
         they are equal. 1 to `size`: they are neighbours. `INCOMPARABLE`: no number of such changes suffices.
 
         users_of: whose each of some points is, (k, ...) to (k,); only called if a user is added or removed.
+        Of vectors, 1 if they differ and are at the distance of this relation at most, 2 if at a larger one.
         """
+        if self.kind in DISTANCES:
+            return self._count_distance(first, second)
         if self.adds_or_removes:
-            if first.points.shape[1:] != second.points.shape[1:]:
-                return INCOMPARABLE
             shorter, longer = sorted((first, second), key=lambda sample: sample.size)
             if self.kind is Neighbours.ADD_OR_REMOVE_ONE:
-                return _count_inserted(shorter, longer)
-            return _count_of_user(shorter, longer, users_of)
+                return shorter.count_inserted(longer)
+            return shorter.count_of_user(longer, lambda given: find_users(users_of, given))
         changes = first.differences(second)
         if self.kind is Neighbours.ZERO_OUT_ONE and changes > 0:
             return changes if first.differences(second, blanked=True) == changes else INCOMPARABLE
         return changes
+
+    def _count_distance(self, first: Dataset, second: Dataset) -> int:
+        """Exact, since the rounding of a sum must not make vectors neighbours."""
+        vectors = [dataset.list_numbers() for dataset in (first, second)]
+        if None in vectors or len(vectors[0]) != len(vectors[1]):  # type: ignore[arg-type]
+            return INCOMPARABLE
+        if first == second:
+            return 0
+        gaps = [abs(Fraction(a) - Fraction(b)) for a, b in zip(*vectors, strict=True)]  # type: ignore[arg-type]
+        limit = Fraction(self.distance)
+        if self.kind is Neighbours.AT_LINF_DISTANCE:
+            return 1 if max(gaps) <= limit else 2
+        power = 1 if self.kind is Neighbours.AT_L1_DISTANCE else 2
+        return 1 if sum(gap**power for gap in gaps) <= limit**power else 2
 
     def make_neighbours(
         self, sample: Sample, run: int, first: Example, second: Example, users_of: UserFunction
@@ -171,14 +200,24 @@ def read_relation(given: object) -> Relation:
         return given
     if isinstance(given, Neighbours):
         return Relation(given)
-    text = str(given).replace("-", " ").strip().lower()
+    text = re.sub(r"(?<!\de)-", " ", str(given).strip().lower())  # but for the exponent of a distance
     for kind in Neighbours:
-        found = re.fullmatch(_FORMS.get(kind, kind.value).format("([0-9]{1,9})"), text)
+        size = r"([0-9.e+-]{1,30})" if kind in DISTANCES else "([0-9]{1,9})"
+        found = re.fullmatch(_FORMS.get(kind, kind.value).lower().format(size), text)
+        if found and kind in DISTANCES:
+            return Relation(kind, distance=_read_distance(found[1]))
         if found:
             return Relation(kind, *map(int, found.groups()))
     raise InvalidArgument(
         "neighbours must be a known relation", value=given, remedy=f"Choose from: {_list_relations()}."
     )
+
+
+def _read_distance(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        raise InvalidArgument("a distance must be a number", value=text) from error
 
 
 def find_users(users_of: UserFunction, points: np.ndarray) -> np.ndarray:
@@ -210,33 +249,6 @@ def neighbours_setting(default: Neighbours) -> Any:
 
 def _list_relations() -> str:
     return ", ".join(_FORMS.get(kind, kind.value).format("K") for kind in Neighbours)
-
-
-def _count_inserted(shorter: Sample, longer: Sample) -> int:
-    """The number of examples of `longer` without which it is `shorter`, in the same order."""
-    left = iter(zip(shorter.points, shorter.labels, shorter.counts, strict=True))
-    point, label, needed = next(left)
-    for own, own_label, count in zip(longer.points, longer.labels, longer.counts, strict=True):
-        available = int(count)
-        while needed and available and own_label == label and np.array_equal(own, point):
-            taken = min(int(needed), available)
-            needed, available = needed - taken, available - taken
-            if not needed:
-                point, label, needed = next(left, (point, label, 0))
-    return INCOMPARABLE if needed else longer.size - shorter.size
-
-
-def _count_of_user(shorter: Sample, longer: Sample, users_of: UserFunction) -> int:
-    if shorter == longer:
-        return 0
-    owners, others = find_users(users_of, longer.points), find_users(users_of, shorter.points)
-    gone = np.setdiff1d(owners, others)
-    if len(gone) != 1:
-        return INCOMPARABLE
-    kept = owners != gone[0]
-    if not kept.any():
-        return INCOMPARABLE
-    return longer.size - shorter.size if longer.select(kept) == shorter else INCOMPARABLE
 
 
 class PrivacyUnit(StrEnum):

@@ -63,6 +63,11 @@ class Learner(ABC):
         return () if concepts is None else concepts.point_shape
 
     @property
+    def receives_records(self) -> bool:
+        """Whether its training sets are `Records`, instead of samples of labelled points."""
+        return False
+
+    @property
     @abstractmethod
     def claim(self) -> Claim:
         """The privacy that it promises, computed from its settings."""

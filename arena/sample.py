@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, Literal
 
 import attrs
 import numpy as np
 
+from arena.dataset import Dataset
 from arena.errors import InvalidArgument, count_things
 
 LARGEST_INTEGER = 2**53  # up to which float64 holds every integer
@@ -196,7 +195,7 @@ def _own_sample_labels(labels: Any) -> np.ndarray:
 
 
 @attrs.frozen(eq=False, slots=False, repr=False)
-class Sample:
+class Sample(Dataset):
     """An ordered list of labelled examples, stored as runs.
 
     Shapes: points (k, ...) float64, labels (k,) of 0 and 1, counts (k,): `counts[0]` ≥ 1 copies of example 0,
@@ -234,29 +233,22 @@ class Sample:
             raise InvalidArgument("a sample holds at most 2^53 examples", value=float(counts.sum()))
         object.__setattr__(self, "counts", own_copy(counts.astype(np.int64, copy=False)))
 
-    @classmethod
-    def of(cls, given: Sample) -> Sample:
-        """The same list as a new Sample of no subclass, which changes to the given object do not reach."""
-        return Sample(given.points, given.labels, given.counts)
+    def own_copy(self) -> Sample:
+        return Sample(self.points, self.labels, self.counts)
 
-    @cached_property
-    def size(self) -> int:
-        return int(self.counts.sum())
+    @property
+    def blank(self) -> np.ndarray:  # type: ignore[override]
+        return self.labels == BLANK
 
-    @cached_property
-    def digest(self) -> str:
-        """A hash of the list, the same however it is divided into runs."""
-        state = hashlib.sha256()
-        for array in self._merge_runs():
-            state.update(f"{array.dtype.str}{array.shape}".encode())
-            state.update(np.ascontiguousarray(array).tobytes())
-        return state.hexdigest()[:16]
+    def is_comparable(self, other: Dataset) -> bool:
+        return isinstance(other, Sample) and self.points.shape[1:] == other.points.shape[1:]
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sample) and self.digest == other.digest
+    def differ(self, runs: np.ndarray, other: Sample, others: np.ndarray) -> np.ndarray:
+        labels = self.labels[runs] != other.labels[others]
+        return labels | points_differ(self.points[runs], other.points[others])
 
-    def __hash__(self) -> int:
-        return hash(self.digest)
+    def list_for_users(self) -> np.ndarray:
+        return self.points
 
     def __repr__(self) -> str:
         return f"Sample({self.describe()})"
@@ -305,7 +297,7 @@ class Sample:
         >>> Sample([0.5, 2.0], [0, 1], [3, 4]).divide([1, 3])
         Sample(7 examples: 3 x (0.5, 0), 2 x (2, 1), 1 x (2, 1), 1 x (2, 1))
         """
-        points, labels, counts = self._merge_runs()
+        points, labels, counts = self.merge_runs()
         parts = np.minimum(np.broadcast_to(pieces, counts.shape), counts)
         run = np.repeat(np.arange(len(counts)), parts)
         place = np.arange(len(run)) - (np.cumsum(parts) - parts)[run]
@@ -332,22 +324,7 @@ class Sample:
         """Every example in order: points (size, ...), labels (size,)."""
         return np.repeat(self.points, self.counts, axis=0), np.repeat(self.labels, self.counts)
 
-    def differences(self, other: Sample, *, blanked: bool = False) -> int:
-        """The number of positions at which the lists hold different examples, of which one is blank if
-        `blanked`; -1 if their lengths differ."""
-        if self.size != other.size or self.points.shape[1:] != other.points.shape[1:]:
-            return -1
-        ends, other_ends = np.cumsum(self.counts), np.cumsum(other.counts)
-        stretches = np.union1d(ends, other_ends)  # their ends; within each, both lists hold one example
-        lengths = np.diff(stretches, prepend=0)
-        own, others = np.searchsorted(ends, stretches), np.searchsorted(other_ends, stretches)
-        differ = self.labels[own] != other.labels[others]
-        differ |= points_differ(self.points[own], other.points[others])
-        if blanked:
-            differ &= (self.labels[own] == BLANK) | (other.labels[others] == BLANK)
-        return int(lengths[differ].sum())
-
-    def _merge_runs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def merge_runs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         flat = self.points.reshape(len(self.points), -1)
         new = np.ones(len(flat), bool)
         new[1:] = (flat[1:] != flat[:-1]).any(axis=1) | (self.labels[1:] != self.labels[:-1])
@@ -357,11 +334,11 @@ class Sample:
 
 @attrs.frozen(eq=False)
 class Training:
-    """What a learner receives in the training phase: the distinct samples that some game got, whose number
+    """What a learner receives in the training phase: the distinct datasets that some game got, whose number
     and order reveal nothing about the worlds (in a batch without games, those that games would have got), and
     `which` of them each game got (n,)."""
 
-    samples: tuple[Sample, ...]
+    samples: tuple[Any, ...]
     which: np.ndarray
 
     @property
@@ -369,7 +346,7 @@ class Training:
         return len(self.which)
 
     @classmethod
-    def of(cls, samples: Sequence[Sample], which: np.ndarray) -> Training:
+    def of(cls, samples: Sequence[Dataset], which: np.ndarray) -> Training:
         """Game g gets `samples[which[g]]`. Equal samples are merged, and ordered by their digests."""
         occurs = np.bincount(which, minlength=len(samples)) > 0
         got = [sample for sample, some in zip(samples, occurs, strict=True) if some] or samples
@@ -377,7 +354,7 @@ class Training:
         place = {sample: i for i, sample in enumerate(ordered)}
         return cls(tuple(ordered), own_copy(np.array([place.get(s, 0) for s in samples])[which]))
 
-    def groups(self) -> Iterator[tuple[Sample, np.ndarray]]:
-        """Each sample with the indices of the games that got it."""
+    def groups(self) -> Iterator[tuple[Any, np.ndarray]]:
+        """Each dataset with the indices of the games that got it."""
         for i, sample in enumerate(self.samples):
             yield sample, np.flatnonzero(self.which == i)

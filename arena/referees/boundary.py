@@ -13,8 +13,10 @@ import attrs
 import numpy as np
 
 from arena.capabilities import PredictsMany, ReceivesUnlabelled, TakesInstructions
+from arena.dataset import Dataset
 from arena.errors import RAISED, ArenaError, NotConforming, PlayerError, ProtocolViolation, Unsupported
 from arena.messages import GradientCanary, Hypothesis
+from arena.records import Records
 from arena.released import encode_values, has_unique_text
 from arena.sample import Sample, own_copy, own_points
 
@@ -41,9 +43,12 @@ class AdversaryInput:
     without −0. Arrays that are given once for all games are broadcast without a copy, so that axis 0 has
     stride 0. Every method raises ProtocolViolation by the adversary."""
 
-    def __init__(self, games: int, point_shape: tuple[int, ...], position: Position) -> None:
+    def __init__(
+        self, games: int, point_shape: tuple[int, ...], position: Position, *, records: bool = False
+    ) -> None:
         self._games = games
         self._point_shape = point_shape
+        self._records = records  # whether the learner receives records, not a Sample
         self._refuse = position.refuse_adversary
         self._last = np.nan, np.empty(0)
 
@@ -118,13 +123,19 @@ class AdversaryInput:
             raise self._refuse("labels must be 0 or 1", got=given.label)
         return GradientCanary(self.read_point(given.x), int(given.label), gradient)
 
-    def read_samples(self, given: Sample | Sequence[Sample]) -> list[Sample]:
-        """One sample for all games, or one for each game."""
-        listed = [given] if isinstance(given, Sample) else list(given)
-        if not all(isinstance(s, Sample) for s in listed):
-            raise self._refuse("training sets are given as Sample", got=type(given).__name__)
+    def read_samples(self, given: Dataset | Sequence[Dataset]) -> list[Any]:
+        """One dataset for all games, or one for each game, of the kind that the learner receives."""
+        listed = [given] if isinstance(given, Dataset) else list(given)
+        kind, other = (Records, Sample) if self._records else (Sample, Records)
+        if not all(isinstance(s, kind) for s in listed):
+            raise self._refuse(
+                f"training sets are given as {kind.__name__}",
+                got=next(type(s).__name__ for s in listed if not isinstance(s, kind)),
+                remedy=_OTHER_KIND[kind] if any(isinstance(s, other) for s in listed) else "",
+            )
         try:
-            copies = {id(s): Sample.of(s) for s in {id(s): s for s in listed}.values()}
+            # By the class itself, since a subclass may say anything.
+            copies = {id(s): kind.own_copy(s) for s in {id(s): s for s in listed}.values()}
         except ArenaError as error:
             raise self._refuse(str(error)) from error
         samples = [copies[id(s)] for s in listed]
@@ -134,7 +145,7 @@ class AdversaryInput:
                 expected=f"1 or {self._games}",
                 got=len(samples),
             )
-        for sample in samples:
+        for sample in samples if not self._records else ():
             if sample.points.shape[1:] != self._point_shape:
                 raise self._refuse(
                     "the points of a sample have the learner's shape",
@@ -142,6 +153,12 @@ class AdversaryInput:
                     got=sample.points.shape[1:],
                 )
         return samples
+
+
+_OTHER_KIND = {
+    Sample: "The learner receives labelled points; only a learner with a schema receives records.",
+    Records: "The learner has a schema, so it receives records.",
+}
 
 
 @attrs.frozen

@@ -121,7 +121,7 @@ class Worlds:
         )
 
     def _refuse_blanks(self, first: Sequence[Sample], second: Sequence[Sample]) -> None:
-        if any((sample.labels == BLANK).any() for sample in (*first, *second)):
+        if any(sample.blank.any() for sample in (*first, *second)):
             raise self._refuse(
                 "training sets have blank examples only where neighbours zero out one",
                 expected="labels 0 or 1",
@@ -244,7 +244,10 @@ class Batch:
         self.games, self.runs = len(setup.worlds), setup.runs
         self.position = Position(setup.learner.name, setup.adversary)
         self.refuse = self.position.refuse_adversary
-        self.adversary = AdversaryInput(self.runs, setup.learner.point_shape, self.position)
+        learner = setup.learner
+        self.adversary = AdversaryInput(
+            self.runs, learner.point_shape, self.position, records=learner.receives_records
+        )
         self.learner = LearnerCalls(setup.state, self.runs, setup.faults, self.position)
         self.worlds = Worlds(
             setup.worlds,

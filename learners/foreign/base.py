@@ -113,7 +113,7 @@ class ForeignMechanism(ReleaseLearner):
         """Raises: Unsupported if it does not release one value for each game."""
         if not training.games:
             return np.zeros(0)
-        for sample in training.samples:
+        for sample in training.samples if not self.receives_records else ():
             self._check_points(self._drop_users(sample.points))
         order, parts = [], []
         for sample, games in training.groups():
@@ -144,6 +144,8 @@ class ForeignClaim(ForeignMechanism):
     users: int | Callable[..., Any] | None = users_setting()
 
     def __attrs_post_init__(self) -> None:
+        if self.receives_records:
+            return
         if self.relation.kind is Neighbours.ADD_OR_REMOVE_USER and self.users is None:
             raise InvalidArgument(
                 f"neighbours of {self.name} that {self.relation} need the setting users",

@@ -20,6 +20,7 @@ from arena.errors import InvalidArgument, NotConforming
 from arena.parcels import callable_name
 from arena.randomness import generator
 from arena.sample import Sample, Training
+from arena.schema import Schema
 from arena.settings import at_least, less_than, one_of, setting
 from learners.common.learner_bases import claim_for_example
 from learners.foreign.base import (
@@ -53,6 +54,12 @@ class Function(ForeignClaim):
 
     function: Callable[..., Any] = function_setting("f, path/to/file.py:f on the command line")
     receives: str = receives_setting(LABELS, check=one_of(*PARTS))
+    schema: Schema | None = attrs.field(
+        default=None,
+        kw_only=True,
+        validator=attrs.validators.optional(attrs.validators.instance_of(Schema)),
+        metadata={"help": "what data are, if they are records of another kind; path/to/file.py:NAME", "unit": ""},
+    )
     epsilon: float | None = setting(None, unit="nats", help="ε of the claim; default: no claim")
     delta: float = setting(0.0, unit="probability", help="δ of the claim", check=[at_least(0), less_than(1)])
     vectorised: bool = setting(False, help="whether one call plays all games of a batch")
@@ -79,6 +86,22 @@ class Function(ForeignClaim):
                 value=f"{callable_name(self.function)}{inspect.signature(self.function)}",
                 remedy="Set vectorised and coins to match it, or wrap it in a function that takes these.",
             )
+
+    @property
+    def receives_records(self) -> bool:
+        return self.schema is not None
+
+    def users_of(self, points: Any) -> np.ndarray:
+        return super().users_of(points) if self.schema is None else self.schema.users_of(points)
+
+    def read_parts(self, sample: Any) -> dict[str, Any]:
+        return super().read_parts(sample) if self.schema is None else {self.receives: sample.digest}
+
+    def _list_inputs(self, sample: Any, games: int) -> Iterator[Any]:
+        """What the function receives in each game, of its own."""
+        if self.schema is not None:
+            return self.schema.pack_games(sample, games)
+        return (extract_part(sample, self.receives) for _ in range(games))
 
     @property
     def effective_coins(self) -> str:
@@ -120,17 +143,20 @@ class Function(ForeignClaim):
         if isinstance(rng, _GameCoins):
             if not self.vectorised:
                 generators = islice(rng.generators(), games)
-                return [self.function(extract_part(sample, self.receives), coins) for coins in generators]
+                inputs = self._list_inputs(sample, games)
+                return [self.function(data, coins) for data, coins in zip(inputs, generators, strict=True)]
             coins = rng.copy_generator()
-            releases = self.function(extract_part(sample, self.receives), rng.games, coins)
+            (data,) = self._list_inputs(sample, 1)
+            releases = self.function(data, rng.games, coins)
             rng.check_end(coins, callable_name(self.function))
             places = list(islice(rng.order, games))
             return [releases[place] for place in places] if len(releases) == rng.games else releases
         given = (rng,) if self.effective_coins == GIVEN else ()
         with _control_global_generators(rng, self.effective_coins == GLOBAL):
             if self.vectorised:
-                return self.function(extract_part(sample, self.receives), games, *given)
-            return [self.function(extract_part(sample, self.receives), *given) for _ in range(games)]
+                (data,) = self._list_inputs(sample, 1)
+                return self.function(data, games, *given)
+            return [self.function(data, *given) for data in self._list_inputs(sample, games)]
 
 
 class _GameCoins:

@@ -1,0 +1,329 @@
+"""Schemas: what a mechanism receives of a list of records, whose each record is, and what records may be."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import deepcopy
+from numbers import Real
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arena.claims import Relation
+from arena.errors import RAISED, InvalidArgument, count_things, describe_error
+from arena.parcels import callable_name, fingerprint
+from arena.records import BlankRecord, Records, record_key
+
+_SIZES = attrs.validators.optional(attrs.validators.instance_of(int))
+
+
+class Form(ABC):
+    """How records make up what a mechanism receives."""
+
+    @abstractmethod
+    def pack(self, records: Sequence[Any]) -> Any:
+        """What the mechanism receives; it may change it."""
+
+    @abstractmethod
+    def unpack(self, data: Any) -> list[Any]:
+        """The records of data of this form. Raises: InvalidArgument for data of another form."""
+
+    def copy(self, data: Any) -> Any:
+        """A copy of what `pack` returned, in which nothing can be changed for others."""
+        return deepcopy(data)
+
+    def find_field(self, record: Any, name: Any) -> Any:
+        """The value of a record in a field, given by its name or its place."""
+        return record[name]
+
+    def show(self, records: Sequence[Any]) -> str:
+        """The data as the user would write them, as Python code."""
+        return repr(self.pack(records))
+
+    def name_fields(self, number: int) -> list[str]:
+        """Names of the fields of a record, which has so many, for messages."""
+        return [f"[{place}]" for place in range(number)]
+
+
+@attrs.frozen
+class ListForm(Form):
+    """A list or a tuple of the records. kind: list or tuple."""
+
+    kind: type = list
+
+    def pack(self, records: Sequence[Any]) -> Any:
+        return self.kind(records)
+
+    def unpack(self, data: Any) -> list[Any]:
+        if type(data) is not self.kind:
+            raise _refuse_data(f"a {self.kind.__name__}", data)
+        return list(data)
+
+
+@attrs.frozen
+class ArrayForm(Form):
+    """An array with one row a record. dtype: of numpy, as text; shape: of a row, () for numbers."""
+
+    dtype: str
+    shape: tuple[int, ...] = ()
+
+    def pack(self, records: Sequence[Any]) -> np.ndarray:
+        array = np.empty((len(records), *self.shape), self.dtype)
+        for row, record in enumerate(records):
+            array[row] = record
+        return array
+
+    def unpack(self, data: Any) -> list[Any]:
+        if not isinstance(data, np.ndarray) or data.dtype.str != self.dtype or data.shape[1:] != self.shape:
+            raise _refuse_data(f"an array of {np.dtype(self.dtype).name}, with rows of shape {self.shape}", data)
+        return [_as_tuple(row) for row in data.tolist()]
+
+    def copy(self, data: np.ndarray) -> np.ndarray:
+        return deepcopy(data) if data.dtype.hasobject else data.copy()
+
+    def find_field(self, record: Any, name: Any) -> Any:
+        return record[name] if self.shape else record
+
+    def show(self, records: Sequence[Any]) -> str:
+        kind = "" if self.dtype == np.dtype(float).str else f", dtype={np.dtype(self.dtype).name!r}"
+        return f"np.array({_show_lists(records)}{kind})"
+
+
+@attrs.frozen
+class LabelledForm(Form):
+    """A pair of arrays (X, y); a record is a pair of a row of X and one of y."""
+
+    features: ArrayForm
+    targets: ArrayForm
+
+    def pack(self, records: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
+        return self.features.pack([x for x, _ in records]), self.targets.pack([y for _, y in records])
+
+    def unpack(self, data: Any) -> list[Any]:
+        if not isinstance(data, tuple) or len(data) != 2 or len(data[0]) != len(data[1]):
+            raise _refuse_data("a pair (X, y) of arrays of the same length", data)
+        return list(zip(self.features.unpack(data[0]), self.targets.unpack(data[1]), strict=True))
+
+    def copy(self, data: Any) -> Any:
+        return self.features.copy(data[0]), self.targets.copy(data[1])
+
+    def find_field(self, record: Any, name: Any) -> Any:
+        return self.features.find_field(record[0], name)
+
+    def show(self, records: Sequence[Any]) -> str:
+        return f"({self.features.show([x for x, _ in records])}, {self.targets.show([y for _, y in records])})"
+
+
+@attrs.frozen
+class TablesForm(Form):
+    """A dictionary of data of several forms; a record is (key, record of that form)."""
+
+    forms: dict[str, Form] = attrs.field(hash=False)
+
+    def pack(self, records: Sequence[Any]) -> dict[str, Any]:
+        of_table: dict[str, list[Any]] = {name: [] for name in self.forms}
+        for name, record in records:
+            of_table[name].append(record)
+        return {name: form.pack(of_table[name]) for name, form in self.forms.items()}
+
+    def unpack(self, data: Any) -> list[Any]:
+        if not isinstance(data, dict) or list(data) != list(self.forms):
+            raise _refuse_data(f"a dictionary with the keys {', '.join(map(repr, self.forms))}", data)
+        return [(name, record) for name, form in self.forms.items() for record in form.unpack(data[name])]
+
+    def copy(self, data: Any) -> Any:
+        return {name: form.copy(data[name]) for name, form in self.forms.items()}
+
+    def find_field(self, record: Any, name: Any) -> Any:
+        return self.forms[record[0]].find_field(record[1], name)
+
+    def show(self, records: Sequence[Any]) -> str:
+        parts = [
+            f"{name!r}: {form.show([record for key, record in records if key == name])}"
+            for name, form in self.forms.items()
+        ]
+        return "{" + ", ".join(parts) + "}"
+
+
+@attrs.frozen
+class VectorForm(Form):
+    """One vector (d,), all of which is one record: the answers of queries."""
+
+    length: int
+
+    def pack(self, records: Sequence[Any]) -> np.ndarray:
+        return np.array([part for record in records for part in record], float)
+
+    def unpack(self, data: Any) -> list[Any]:
+        array = np.asarray(data)
+        if array.shape != (self.length,) or array.dtype.kind not in "biuf":
+            raise _refuse_data(f"a vector of {count_things(self.length, 'number')}", data)
+        return [tuple(array.astype(float).tolist())]
+
+    def copy(self, data: np.ndarray) -> np.ndarray:
+        return data.copy()
+
+
+@attrs.frozen
+class UserForm(Form):
+    """What a function of the user's makes of a list of records."""
+
+    make: Callable[[list[Any]], Any] = attrs.field(eq=fingerprint, repr=callable_name)
+
+    def pack(self, records: Sequence[Any]) -> Any:
+        try:
+            return self.make(list(records))
+        except RAISED as error:
+            raise InvalidArgument(
+                f"{callable_name(self.make)} failed on {count_things(len(records), 'record')}, "
+                f"{describe_error(error)}",
+                value=list(records[:3]),
+                remedy="`pack` receives a list of records, possibly an empty one; `min_size` excludes that.",
+            ) from error
+
+    def unpack(self, data: Any) -> list[Any]:
+        if isinstance(data, list | tuple):
+            return list(data)
+        raise InvalidArgument(
+            f"data for {callable_name(self.make)} are given as the list of records that it packs",
+            value=type(data).__name__,
+        )
+
+    def copy(self, data: Any) -> Any:
+        raise NotImplementedError  # each game gets a packing of its own
+
+    def show(self, records: Sequence[Any]) -> str:
+        return f"{callable_name(self.make)}({list(records)!r})"
+
+
+def _show_lists(value: Any) -> str:
+    """Nested tuples and sequences as nested lists."""
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_show_lists, value))}]"
+    return repr(value)
+
+
+def _as_tuple(value: Any) -> Any:
+    return tuple(map(_as_tuple, value)) if isinstance(value, list) else value
+
+
+def _refuse_data(expected: str, data: Any) -> InvalidArgument:
+    got = f"{type(data).__name__} {getattr(data, 'dtype', '')}".strip()
+    shape = f" of shape {data.shape}" if hasattr(data, "shape") else ""
+    return InvalidArgument(f"the data must be {expected}", value=got + shape)
+
+
+def _list_keys(records: Iterable[Any]) -> tuple[bytes, ...]:
+    return tuple(map(record_key, records))
+
+
+def _list_column_keys(columns: Sequence[Sequence[Any]] | None) -> tuple[tuple[bytes, ...], ...] | None:
+    return None if columns is None else tuple(map(_list_keys, columns))
+
+
+@attrs.frozen(kw_only=True)
+class Schema:
+    """What a mechanism receives of a list of records, whose each record is, and what records may be.
+
+    form: of what the mechanism receives. user: whose a record is: the name or the place of a field of it, or
+    a function of it.
+    min_size, max_size: of the lists for which the claim is meant. blank: the record that is received in place
+    of a blank one, where neighbours zero out one. unique: places of fields in which no value occurs twice;
+    of several tables, pairs of a table and a place. relation: of vectors, their neighbours.
+    examples: records that may occur, the simplest first. columns: the values that each field of a record may
+    have, if any combination of these is a record.
+    """
+
+    form: Form
+    user: Any = attrs.field(default=None, eq=lambda user: fingerprint(user) if callable(user) else user)
+    min_size: int = 0
+    max_size: int | None = None
+    blank: Any = attrs.field(default=None, eq=record_key)
+    unique: tuple[Any, ...] = ()
+    relation: Relation | None = None
+    examples: tuple[Any, ...] = attrs.field(default=(), eq=_list_keys, repr=False)
+    columns: tuple[tuple[Any, ...], ...] | None = attrs.field(default=None, eq=_list_column_keys, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        sizes = self.min_size, self.max_size
+        if not (isinstance(sizes[0], int) and 0 <= sizes[0] and (sizes[1] is None or sizes[1] >= sizes[0])):
+            raise InvalidArgument("min_size and max_size must be numbers of records, in this order", value=sizes)
+
+    def pack_games(self, records: Records, games: int) -> Iterator[Any]:
+        """What each of so many games receives: data of its own. Raises: InvalidArgument for a number of
+        records that the schema does not allow."""
+        self.check_size(records)
+        if isinstance(self.form, UserForm):
+            for _ in range(games):
+                yield self.form.pack(self._fill_blanks(records.rows()))
+            return
+        packed = self.form.pack(self._fill_blanks(records.rows()))
+        for game in range(games):
+            yield packed if game + 1 == games else self.form.copy(packed)
+
+    def check_size(self, records: Records) -> None:
+        most = np.inf if self.max_size is None else self.max_size
+        if not self.min_size <= records.size <= most:
+            raise InvalidArgument(
+                f"the claim is meant for {self.min_size} to {most} records", value=records.size
+            )
+
+    def drop_repetitions(self, records: Sequence[Any]) -> list[Any]:
+        """The records without those that repeat a value in a unique field."""
+        kept, seen = [], set()
+        for record in records:
+            own = {(place, record_key(value)) for place, value in self._list_unique(record)}
+            if not own & seen:
+                kept.append(record)
+                seen |= own
+        return kept
+
+    def _list_unique(self, record: Any) -> Iterator[tuple[Any, Any]]:
+        for place in self.unique:
+            if not isinstance(place, tuple):
+                yield place, record[place]
+            elif record[0] == place[0]:
+                yield place, record[1][place[1]]
+
+    def _fill_blanks(self, rows: list[Any]) -> list[Any]:
+        if self.blank is None and any(isinstance(row, BlankRecord) for row in rows):
+            raise InvalidArgument(
+                "neighbours that zero out one record need the record that is received in its place",
+                remedy="Give the schema `blank=`, such as a row of zeros.",
+            )
+        return [deepcopy(self.blank) if isinstance(row, BlankRecord) else row for row in rows]
+
+    def users_of(self, records: Sequence[Any]) -> np.ndarray:
+        """(k,): whose each record is. Raises: InvalidArgument for a record that is nobody's."""
+        if self.user is None:
+            raise InvalidArgument(
+                "neighbours by user need to know whose a record is",
+                remedy='Give user=, the name of a column, such as user="id", or a function of a record.',
+            )
+        users = [self._find_user(record) for record in records]
+        for record, user in zip(records, users, strict=True):
+            missing = user is None or type(user).__name__ in ("NAType", "NaTType") or user != user  # noqa: PLR0124
+            if missing or not isinstance(user, str | Real | np.generic):
+                raise InvalidArgument(
+                    "every record must have a user, a number or a text",
+                    value=record,
+                    remedy="Remove records without a user, or give each of them a user of its own.",
+                )
+        kinds = {isinstance(user, str) for user in users}
+        return np.array([repr(user) for user in users] if len(kinds) > 1 else users)
+
+    def _find_user(self, record: Any) -> Any:
+        if isinstance(record, BlankRecord):
+            return "BLANK"
+        if callable(self.user):
+            return self.user(record)
+        try:
+            return self.form.find_field(record, self.user)
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            raise InvalidArgument("user must be the name or the place of a field", value=self.user) from error
+
+    def show(self, records: Records) -> str:
+        """The data as the user would write them."""
+        return self.form.show(self._fill_blanks(records.rows()))

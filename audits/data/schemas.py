@@ -1,0 +1,347 @@
+"""Schemas of the user's data: from strategies of columns and records, from examples, and from any strategy.
+
+Each maker returns a Hypothesis strategy, which draws what the mechanism receives and composes like all others.
+The schema behind it is found again by `find_schema`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import attrs
+import numpy as np
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from hypothesis.errors import HypothesisException
+
+from arena.claims import Relation, read_relation
+from arena.errors import InvalidArgument
+from arena.frames import PANDAS, POLARS, PandasForm, PolarsForm, find_library, has_plain_index
+from arena.records import Records, record_key
+from arena.schema import ArrayForm, Form, LabelledForm, ListForm, Schema, TablesForm, UserForm, VectorForm
+
+Strategy = st.SearchStrategy[Any]
+
+_DRAWS = 200  # of a strategy, which show the values that it may draw
+_MOST_EXAMPLES = 64  # of these that a search uses
+_USUAL_SIZES = 12  # records of data that a strategy draws, at most, unless it says otherwise
+_schemas: WeakKeyDictionary[Strategy, tuple[Schema, Strategy]] = WeakKeyDictionary()
+
+
+def table(
+    columns: Mapping[str, Strategy] | None = None,
+    /,
+    *,
+    user: str | Callable[[Any], Any] | None = None,
+    unique: Sequence[str] = (),
+    min_size: int = 0,
+    max_size: int | None = None,
+    blank: Sequence[Any] | None = None,
+    library: str = PANDAS,
+    **more: Strategy,
+) -> Strategy:
+    """A strategy of tables: DataFrames of pandas (default) or polars, with these columns.
+
+    columns, more: the strategy of the values of each column. user: the column that says whose a row is, or a
+    function of a row. unique: columns in which no value occurs twice.
+    min_size, max_size: the numbers of rows for which the mechanism's claim is meant. blank: the row, a
+    sequence of values, that is received in place of one that neighbours zero out.
+    """
+    drawn = {**(columns or {}), **more}
+    for name, strategy in drawn.items():
+        if not isinstance(strategy, st.SearchStrategy):
+            raise InvalidArgument(
+                f"column {name!r} must be a Hypothesis strategy",
+                value=strategy,
+                remedy="Write st.integers(0, 120), st.sampled_from([...]) or st.text().",
+            )
+    if not drawn:
+        raise InvalidArgument("a table needs at least one column", remedy="Write table(age=st.integers()).")
+    pools = tuple(tuple(draw_values(strategy, f"column {name!r}")) for name, strategy in drawn.items())
+    form = _make_table_form(dict(zip(drawn, pools, strict=True)), library)
+    unique = (unique,) if isinstance(unique, str) else tuple(unique)
+    for name in (*unique, *((user,) if isinstance(user, str) else ())):
+        _check_name(name, list(drawn))
+    schema = Schema(
+        form=form,
+        user=user,
+        unique=tuple(list(drawn).index(name) for name in unique),
+        min_size=min_size,
+        max_size=max_size,
+        blank=None if blank is None else tuple(blank),
+        columns=pools,
+        examples=tuple(zip(*(_repeat(pool, _MOST_EXAMPLES) for pool in pools), strict=True)),
+    )
+    return _register(schema, st.tuples(*drawn.values()))
+
+
+def _repeat(pool: Sequence[Any], number: int) -> list[Any]:
+    return [pool[place % len(pool)] for place in range(number)]
+
+
+def _check_name(name: str, names: Sequence[str]) -> None:
+    if name not in names:
+        raise InvalidArgument("a table has no such column", value=name, remedy=f"It has {', '.join(names)}.")
+
+
+def _make_table_form(pools: Mapping[str, Sequence[Any]], library: str) -> Form:
+    if library == PANDAS:
+        import pandas as pd
+
+        return PandasForm.of(pd.DataFrame({name: pd.Series(pool) for name, pool in pools.items()}).iloc[:0])
+    if library == POLARS:
+        import polars as pl
+
+        types = {name: pl.Series(list(pool), strict=False).dtype for name, pool in pools.items()}
+        return PolarsForm(tuple(types.items()))
+    raise InvalidArgument("library must be pandas or polars", value=library)
+
+
+def records(
+    record: Strategy,
+    *,
+    pack: Callable[[list[Any]], Any] = list,
+    user: Any = None,
+    min_size: int = 0,
+    max_size: int | None = None,
+    blank: Any = None,
+) -> Strategy:
+    """A strategy of what `pack` makes of a list of records, by default the list itself.
+
+    record: the strategy of a record: of numbers, text, dates, tuples, dictionaries, or objects of a module's
+    classes. user: the place or the key of what says whose a record is, or a function of it.
+    min_size, max_size, blank: as of `table`.
+    """
+    pool = draw_values(record, "a record")
+    form = ListForm(pack) if pack in (list, tuple) else UserForm(pack)
+    schema = Schema(
+        form=form,
+        user=user,
+        min_size=min_size,
+        max_size=max_size,
+        blank=blank,
+        examples=tuple(pool[:_MOST_EXAMPLES]),
+    )
+    for example in pool[:1]:  # a pack that does not fit its records fails here, not in a search
+        sizes = [size for size in (0, 1, 2) if min_size <= size and (max_size is None or size <= max_size)]
+        for size in sizes:
+            form.pack([example] * size)
+    return _register(schema, record)
+
+
+def labelled(
+    features: int | Strategy,
+    targets: Strategy,
+    *,
+    user: Any = None,
+    min_size: int = 1,
+    max_size: int | None = None,
+    blank: Any = None,
+) -> Strategy:
+    """A strategy of pairs (X, y) of arrays, as models are fitted to.
+
+    features: their number, for numbers in [0, 1]; or the strategy of a row of X, a tuple. targets: the
+    strategy of an entry of y. user: the place of a feature that says whose an example is, or a function of a
+    pair (row, target). min_size, max_size, blank: as of `table`.
+    """
+    row = features if isinstance(features, st.SearchStrategy) else st.tuples(*[st.floats(0, 1)] * features)
+    rows, values = draw_values(row, "a row of features"), draw_values(targets, "a target")
+    dtypes = [np.asarray(values), np.asarray(rows)]
+    if any(array.dtype.kind not in "biufUS" for array in dtypes) or dtypes[1].ndim != 2:
+        raise InvalidArgument(
+            "features must be tuples of numbers, of one length, and targets numbers or text",
+            value=(rows[-1], values[-1]),
+        )
+    kinds = [array.dtype.str if array.dtype.kind in "biuf" else "O" for array in dtypes]
+    form = LabelledForm(ArrayForm(kinds[1], dtypes[1].shape[1:]), ArrayForm(kinds[0]))
+    schema = Schema(
+        form=form,
+        user=user,
+        min_size=min_size,
+        max_size=max_size,
+        blank=blank,
+        columns=(tuple(rows), tuple(values)),
+        examples=tuple(
+            zip(_repeat(rows, _MOST_EXAMPLES), _repeat(values, _MOST_EXAMPLES), strict=True)
+        ),
+    )
+    return _register(schema, st.tuples(row, targets))
+
+
+_METRICS = {"l1": "at L1 distance", "l2": "at L2 distance", "linf": "at Linf distance"}
+
+
+def vector(
+    length: int, *, metric: str = "linf", distance: float = 1.0, values: Strategy | None = None
+) -> Strategy:
+    """A strategy of vectors of answers, for mechanisms whose claim is about vectors at a distance, such as
+    noisy maximum (`metric="linf"`) or the Laplace mechanism on vectors ("l1"). values: of an entry; default:
+    small whole numbers times the distance."""
+    if metric not in _METRICS:
+        raise InvalidArgument("metric must be l1, l2 or linf", value=metric)
+    entries = values or st.integers(-10, 10).map(partial(_scale, distance))
+    pool = draw_values(entries, "an entry")
+    relation = read_relation(f"{_METRICS[metric]} at most {distance!r}")
+    schema = Schema(
+        form=VectorForm(length),
+        min_size=1,
+        max_size=1,
+        relation=relation,
+        examples=tuple((value,) * length for value in pool[:_MOST_EXAMPLES]),
+    )
+    return _register(schema, st.tuples(*[entries.map(float)] * length))
+
+
+def _scale(distance: float, number: int) -> float:
+    return number * distance
+
+
+def tables(*, user: str | Callable[[Any], Any] | None = None, **of_name: Strategy) -> Strategy:
+    """A strategy of dictionaries of tables, by their names. of_name: made by `table`. user: the column of every
+    table that says whose a row is, or a function of (name, row)."""
+    parts = {name: find_schema(strategy) for name, strategy in of_name.items()}
+    schema = Schema(
+        form=TablesForm({name: part.form for name, part in parts.items()}),
+        user=user,
+        unique=tuple((name, place) for name, part in parts.items() for place in part.unique),
+        examples=tuple(
+            (name, record) for rows in zip(*(p.examples for p in parts.values()), strict=True)
+            for name, record in zip(parts, rows, strict=True)
+        ),
+    )
+    drawn = [_schemas[strategy][1].map(partial(_pair, name)) for name, strategy in of_name.items()]
+    return _register(schema, st.one_of(drawn))
+
+
+def _pair(name: str, record: Any) -> tuple[str, Any]:
+    return name, record
+
+
+def table_like(data: Any, **options: Any) -> Strategy:
+    """A strategy of data like an example: a DataFrame, an array, a pair (X, y), a list, or a dictionary of
+    DataFrames. Numbers lie in the range of their column, text and categories are those that occur, missing
+    values occur where they do. options: as of `table`."""
+    schema = infer_schema(data, **options)
+    return _register(schema, st.sampled_from(list(schema.examples)))
+
+
+def _register(schema: Schema, record: Strategy) -> Strategy:
+    """The strategy of data of a schema, made of records that are drawn from `record`."""
+    most = max(schema.min_size, _USUAL_SIZES) if schema.max_size is None else schema.max_size
+    lists = st.lists(record, min_size=schema.min_size, max_size=most).map(schema.drop_repetitions)
+    strategy = lists.map(schema.form.pack)
+    _schemas[strategy] = schema, record
+    return strategy
+
+
+# --- schemas of what the user gives ------------------------------------------------------------------------
+
+
+def find_schema(strategy: Strategy) -> Schema:
+    """The schema of a strategy of data, whether made here or any other that draws lists, arrays, pairs (X, y),
+    DataFrames, or dictionaries of these. Raises: InvalidArgument if it draws nothing, or anything else."""
+    if strategy in _schemas:
+        return _schemas[strategy][0]
+    drawn = draw_values(strategy, "data")
+    forms = [_find_form(data) for data in drawn]
+    last = forms[-1]
+    whole = [(data, form) for data, form in zip(drawn, forms, strict=True) if form == last]
+    rows = [record for data, form in whole for record in form.unpack(data)]
+    sizes = [len(form.unpack(data)) for data, form in whole]
+    schema = Schema(
+        form=last, min_size=min(sizes), examples=tuple(_order_values(rows)[:_MOST_EXAMPLES])
+    )
+    return _schemas.setdefault(strategy, (schema, st.sampled_from(rows)))[0]
+
+
+def infer_schema(data: Any, other: Any = None, **options: Any) -> Schema:
+    """The schema of data like an example and, if there are two, of both. Raises: InvalidArgument for data of an
+    unknown kind, or two of different kinds."""
+    form = _find_form(data)
+    if isinstance(form, PandasForm) and other is not None and find_library(other) == PANDAS:
+        form = PandasForm.of(data, indexed=not (has_plain_index(data) and has_plain_index(other)))
+    rows = [*form.unpack(data), *(form.unpack(other) if other is not None else ())]
+    return Schema(form=form, examples=tuple(_order_values(rows)[:_MOST_EXAMPLES]), **options)
+
+
+def _find_form(data: Any) -> Form:
+    library = find_library(data)
+    if library is not None:
+        return PandasForm.of(data) if library == PANDAS else PolarsForm.of(data)
+    if isinstance(data, np.ndarray) and data.ndim:
+        return ArrayForm(data.dtype.str, data.shape[1:])
+    if isinstance(data, tuple) and len(data) == 2 and all(isinstance(part, np.ndarray) for part in data):
+        return LabelledForm(*(ArrayForm(part.dtype.str, part.shape[1:]) for part in data))
+    if type(data) in (list, tuple):
+        return ListForm(type(data))
+    if isinstance(data, dict) and data and all(isinstance(name, str) for name in data):
+        return TablesForm({name: _find_form(part) for name, part in data.items()})
+    raise InvalidArgument(
+        "data must be a DataFrame, an array, a pair (X, y), a list of records, or a dictionary of these",
+        value=type(data).__name__,
+        remedy="For anything else write audits.records(record, pack=...), where pack makes it of records.",
+    )
+
+
+def draw_values(strategy: Strategy, what: str, number: int = _DRAWS) -> list[Any]:
+    """Distinct values that a strategy draws, always the same ones, the simplest first.
+    Raises: InvalidArgument if it draws nothing."""
+    drawn: list[Any] = []
+
+    @settings(
+        max_examples=number,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(strategy)
+    def draw(value: Any) -> None:
+        drawn.append(value)
+
+    try:
+        draw()
+    except HypothesisException as error:
+        raise InvalidArgument(f"the strategy of {what} must draw something", value=strategy) from error
+    return _order_values(drawn)
+
+
+def _order_values(values: Sequence[Any]) -> list[Any]:
+    distinct = {_key_of(value): value for value in values}
+    return sorted(distinct.values(), key=_measure)
+
+
+def _key_of(value: Any) -> Any:
+    if find_library(value) or isinstance(value, np.ndarray):
+        return id(value)
+    return record_key(value)
+
+
+def _measure(value: Any) -> tuple[int, str]:
+    """A key that orders values by how simple they are."""
+    text = repr(value)
+    return len(text), text
+
+
+@attrs.frozen
+class NeighbourPair:
+    """Two neighbouring data sets, of the types that the mechanism receives, in `x` and `y`; iterable."""
+
+    x: Any
+    y: Any
+    text: str = ""
+
+    def __iter__(self) -> Any:
+        return iter((self.x, self.y))
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def read_relation_for(schema: Schema, neighbours: Relation | str | None) -> Relation | None:
+    """The relation that the user names, or that of a schema of vectors."""
+    return schema.relation if neighbours is None else read_relation(neighbours)
