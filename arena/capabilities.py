@@ -11,7 +11,9 @@ import numpy as np
 if TYPE_CHECKING:
     from arena.concepts import ConceptClass
     from arena.laws import OnlineLaw
+    from arena.records import Records
     from arena.sample import Sample
+    from arena.schema import Schema
 
 # --- running learners ---------------------------------------------------------------------------------------
 
@@ -85,9 +87,21 @@ class HasUserColumn(Protocol):
         """The index of that coordinate, from the end if it is negative; None: there is none."""
 
 
+class HasRecords(Protocol):
+    """A learner that `receives_records`."""
+
+    schema: Schema | None
+    some_records: tuple[Records, ...]  # a few training sets that it accepts, for players that check it
+
+
 @runtime_checkable
 class HasConcepts(Protocol):
     concepts: ConceptClass | None  # the class; None if it follows from the opponent
+
+
+def read_schema(learner: Any) -> Schema | None:
+    """The schema of a learner that `receives_records`."""
+    return learner.schema if learner.receives_records else None
 
 
 class RoundSizes(Protocol):

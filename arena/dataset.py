@@ -65,6 +65,14 @@ class Dataset(ABC):
         """The list of these runs alone, by indices or a mask."""
 
     @abstractmethod
+    def repeat(self, counts: np.ndarray) -> Self:
+        """The list with other counts (k,) of its runs, each at least 1."""
+
+    @abstractmethod
+    def vary(self) -> Self:
+        """Another list of the same size, made of the same records or points, if there is one."""
+
+    @abstractmethod
     def list_for_users(self) -> Any:
         """What a function that says whose each record is receives: one entry for each run."""
 

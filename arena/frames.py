@@ -92,8 +92,12 @@ class PandasForm(Form):
         first = 0 if self.index is None else 1
         return record[first + list(self.columns).index(name)]
 
-    def name_fields(self, number: int) -> list[str]:
-        return (["index"] if self.index is not None else []) + [str(name) for name in self.columns]
+    def with_field(self, record: Any, name: Any, value: Any) -> Any:
+        place = list(self.columns).index(name) + (0 if self.index is None else 1)
+        return (*record[:place], value, *record[place + 1 :])
+
+    def list_names(self, number: int) -> list[Any]:
+        return list(self.columns)
 
     def show(self, records: Sequence[Any]) -> str:
         frame = self.pack(records)
@@ -155,7 +159,11 @@ class PolarsForm(Form):
     def find_field(self, record: Any, name: Any) -> Any:
         return record[[column for column, _ in self.types].index(name)]
 
-    def name_fields(self, number: int) -> list[str]:
+    def with_field(self, record: Any, name: Any, value: Any) -> Any:
+        place = [column for column, _ in self.types].index(name)
+        return (*record[:place], value, *record[place + 1 :])
+
+    def list_names(self, number: int) -> list[Any]:
         return [name for name, _ in self.types]
 
     def show(self, records: Sequence[Any]) -> str:

@@ -141,6 +141,12 @@ class Records(Dataset):
         chosen = np.arange(len(self.records))[runs]
         return Records([self.records[run] for run in chosen], self.counts[chosen])
 
+    def repeat(self, counts: np.ndarray) -> Records:
+        return Records(self.records, counts)
+
+    def vary(self) -> Records:
+        return self.select(np.roll(np.arange(len(self.records)), 1))
+
     def list_for_users(self) -> tuple[Any, ...]:
         return _own_records(self.records)
 

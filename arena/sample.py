@@ -250,6 +250,12 @@ class Sample(Dataset):
     def list_for_users(self) -> np.ndarray:
         return self.points
 
+    def repeat(self, counts: np.ndarray) -> Sample:
+        return Sample(self.points, self.labels, counts)
+
+    def vary(self) -> Sample:
+        return Sample(self.points, 0 * self.labels + 1 - self.labels[0], self.counts)
+
     def __repr__(self) -> str:
         return f"Sample({self.describe()})"
 

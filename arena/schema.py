@@ -38,13 +38,21 @@ class Form(ABC):
         """The value of a record in a field, given by its name or its place."""
         return record[name]
 
+    def with_field(self, record: Any, name: Any, value: Any) -> Any:
+        """The record with another value in a field."""
+        return _replace_part(record, name, value)
+
+    def join(self, values: Sequence[Any]) -> Any:
+        """The record whose fields have these values."""
+        return tuple(values)
+
     def show(self, records: Sequence[Any]) -> str:
         """The data as the user would write them, as Python code."""
         return repr(self.pack(records))
 
-    def name_fields(self, number: int) -> list[str]:
-        """Names of the fields of a record, which has so many, for messages."""
-        return [f"[{place}]" for place in range(number)]
+    def list_names(self, number: int) -> list[Any]:
+        """The names of the fields of a record, which has so many, for `with_field`; empty if they have none."""
+        return list(range(number))
 
 
 @attrs.frozen
@@ -86,6 +94,9 @@ class ArrayForm(Form):
     def find_field(self, record: Any, name: Any) -> Any:
         return record[name] if self.shape else record
 
+    def with_field(self, record: Any, name: Any, value: Any) -> Any:
+        return _replace_part(record, name, value) if self.shape else value
+
     def show(self, records: Sequence[Any]) -> str:
         kind = "" if self.dtype == np.dtype(float).str else f", dtype={np.dtype(self.dtype).name!r}"
         return f"np.array({_show_lists(records)}{kind})"
@@ -111,6 +122,16 @@ class LabelledForm(Form):
 
     def find_field(self, record: Any, name: Any) -> Any:
         return self.features.find_field(record[0], name)
+
+    def list_names(self, number: int) -> list[Any]:
+        return []
+
+    def join(self, values: Sequence[Any]) -> Any:
+        *row, target = values
+        return (row[0] if row and isinstance(row[0], tuple) else tuple(row)), target
+
+    def with_field(self, record: Any, name: Any, value: Any) -> Any:
+        return self.features.with_field(record[0], name, value), record[1]
 
     def show(self, records: Sequence[Any]) -> str:
         return f"({self.features.show([x for x, _ in records])}, {self.targets.show([y for _, y in records])})"
@@ -138,6 +159,9 @@ class TablesForm(Form):
 
     def find_field(self, record: Any, name: Any) -> Any:
         return self.forms[record[0]].find_field(record[1], name)
+
+    def with_field(self, record: Any, name: Any, value: Any) -> Any:
+        return record[0], self.forms[record[0]].with_field(record[1], name, value)
 
     def show(self, records: Sequence[Any]) -> str:
         parts = [
@@ -198,6 +222,17 @@ class UserForm(Form):
         return f"{callable_name(self.make)}({list(records)!r})"
 
 
+def _replace_part(record: Any, name: Any, value: Any) -> Any:
+    if isinstance(record, dict):
+        return {**record, name: value}
+    if isinstance(record, list | tuple):
+        place = range(len(record))[name]
+        return type(record)(value if each == place else part for each, part in enumerate(record))
+    changed = deepcopy(record)
+    setattr(changed, name, value)
+    return changed
+
+
 def _show_lists(value: Any) -> str:
     """Nested tuples and sequences as nested lists."""
     if isinstance(value, list | tuple):
@@ -223,7 +258,7 @@ def _list_column_keys(columns: Sequence[Sequence[Any]] | None) -> tuple[tuple[by
     return None if columns is None else tuple(map(_list_keys, columns))
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, cache_hash=True)
 class Schema:
     """What a mechanism receives of a list of records, whose each record is, and what records may be.
 
@@ -263,11 +298,33 @@ class Schema:
         for game in range(games):
             yield packed if game + 1 == games else self.form.copy(packed)
 
+    @property
+    def names(self) -> list[Any]:
+        """What `form.with_field` calls the fields in `columns`; empty if there are none."""
+        return [] if self.columns is None else self.form.list_names(len(self.columns))
+
+    def make_records(self) -> tuple[Records, ...]:
+        """A few lists of examples, the first a usual one, the others as small as they may be."""
+        sizes = [max(self.min_size, 7), max(self.min_size, 1), self.min_size]
+        if self.max_size is not None:
+            sizes = [min(size, self.max_size) for size in sizes]
+        if self.unique:
+            sizes = [min(size, len(self.drop_repetitions(self.examples))) for size in sizes]
+        return tuple(dict.fromkeys(self.take_examples(size, start) for start, size in enumerate(sizes)))
+
+    def take_examples(self, size: int, start: int = 0) -> Records:
+        """So many of the examples, repeated if there are fewer."""
+        examples = self.drop_repetitions(self.examples)
+        return Records([examples[(start + place) % len(examples)] for place in range(size)] if size else [])
+
+    def allows_size(self, size: int) -> bool:
+        return self.min_size <= size and (self.max_size is None or size <= self.max_size)
+
     def check_size(self, records: Records) -> None:
-        most = np.inf if self.max_size is None else self.max_size
-        if not self.min_size <= records.size <= most:
+        if not self.allows_size(records.size):
+            most = "" if self.max_size is None else f" and at most {self.max_size:,}"
             raise InvalidArgument(
-                f"the claim is meant for {self.min_size} to {most} records", value=records.size
+                f"the claim is meant for at least {self.min_size:,}{most} records", value=records.size
             )
 
     def drop_repetitions(self, records: Sequence[Any]) -> list[Any]:

@@ -348,11 +348,10 @@ class Probe(Adversary):
         yield from self.referee.probe(self, games)
         return np.zeros(games)
 
-    def mix_samples(self, games: int) -> Sample | list[Sample]:
+    def mix_samples(self, games: int) -> Any:
         if not self.mixed or games < 2:
             return self.sample
-        labels = self.sample.labels
-        other = Sample(self.sample.points, 0 * labels + 1 - labels[0], self.sample.counts)
+        other = self.sample.vary()
         return [other if game % 2 else self.sample for game in range(games)]
 
     def mix_points(self, t: int, games: int) -> np.ndarray:

@@ -19,7 +19,8 @@ from arena.messages import Answer, Answers, GradientCanary, Move, Reply
 from arena.players import Adversary, GameAdversary, Learner, Moves
 from arena.randomness import block_seed, generator
 from arena.referees import Referee
-from arena.sample import Sample, own_copy
+from arena.dataset import Dataset
+from arena.sample import own_copy
 
 P = TypeVar("P")
 
@@ -292,15 +293,15 @@ def _is_same_part(part: Any, other: Any, kept: np.ndarray) -> bool:
         pairs = list(zip(part, other, strict=False))
         return len(part) == len(other) and all(_is_same_move(*pair, kept) for pair in pairs)
     part, other = _select_kept(part, kept), _select_kept(other, kept)
-    if isinstance(part, Sample | list):
+    if isinstance(part, Dataset | list):
         return bool(part == other)
     return np.array_equal(part, other)
 
 
 def _select_kept(part: Any, kept: np.ndarray) -> Any:
-    if isinstance(part, Sample):
+    if isinstance(part, Dataset):
         return part
-    if isinstance(part, list | tuple) and len(part) and isinstance(part[0], Sample):
+    if isinstance(part, list | tuple) and len(part) and isinstance(part[0], Dataset):
         games = np.flatnonzero(kept) if len(part) == len(kept) else range(len(part))
         return [part[game] for game in games]
     array = np.asarray(part)

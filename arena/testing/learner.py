@@ -43,9 +43,9 @@ _FEW_BATCHES = 8  # on each of the other samples
 _USUAL_SIZE, _SMALL_SIZE = 1_000, 7  # examples for a learner that takes any number
 
 
-def check_learner(learner: Learner, *, sample: Sample | None = None, games: int = 2_000) -> None:
+def check_learner(learner: Learner, *, sample: Any = None, games: int = 2_000) -> None:
     """Check a learner under every protocol that it names. games: the size of the batches for statistics.
-    sample: what to train on; by default two points with both labels, then samples of other sizes and with
+    sample: a `Sample` or, if it receives these, `Records` to train on; by default two points with both labels, then samples of other sizes and with
     hardly any or only examples of one label."""
     # A frozen, hashable attrs class that can be pickled, with a name and known protocols.
     check_configuration(learner, "learner")
@@ -55,7 +55,8 @@ def check_learner(learner: Learner, *, sample: Sample | None = None, games: int 
     _check_some_points(learner)
     for protocol in learner.protocols:
         _check_state(learner, protocol)
-    training_set = sample or _make_sample(learner)
+    training_sets = [sample] if sample else _make_samples(learner)
+    training_set = training_sets[0]
     # The same game whatever was played before, or fresh random numbers in every process. This comes before
     # this process has played anything.
     unchecked = [p for p in learner.protocols if not _check_long_games(learner, p, training_set)]
@@ -78,13 +79,14 @@ def check_learner(learner: Learner, *, sample: Sample | None = None, games: int 
         # If it declares its output distribution: values or answers with these probabilities.
         _check_law(learner, probe, games)
         # Independent games and the declared distribution on other samples, which show other noise.
-        for other in [] if sample else _vary_sample(learner):
+        for other in training_sets[1:]:
             _check_on_sample(learner, attrs.evolve(probe, sample=other), games)
         # The same distribution however a list of examples is divided into runs.
-        for runs in [training_set] if sample else [training_set, *_repeat_examples(learner)]:
-            _check_divisions(learner, attrs.evolve(probe, sample=runs), games)
-        # It can be trained on `some_points` and asked about them.
-        _play_some_points(learner, protocol)
+        if not learner.receives_records:
+            for runs in [training_set] if sample else [training_set, *_repeat_examples(learner)]:
+                _check_divisions(learner, attrs.evolve(probe, sample=runs), games)
+            # It can be trained on `some_points` and asked about them.
+            _play_some_points(learner, protocol)
         # Capabilities that it has beyond its protocol.
         _check_capabilities(learner, probe)
 
@@ -232,6 +234,13 @@ def _check_votes(learner: Learner, state: Any, probe: Probe) -> None:
             )
 
 
+def _make_samples(learner: Learner) -> list[Any]:
+    """What it is trained on: the set for most checks, then those for the distribution of its games."""
+    if learner.receives_records:
+        return list(learner.some_records)  # type: ignore[attr-defined]
+    return [_make_sample(learner), *_vary_sample(learner)]
+
+
 def _make_sample(learner: Learner) -> Sample:
     """Two points with both labels, or as much of that as fits, of the size that the learner needs."""
     size = learner.sample_size or _USUAL_SIZE
@@ -263,7 +272,9 @@ def _repeat_examples(learner: Learner) -> list[Sample]:
     return [Sample([low, high], [0, 1], [_SMALL_SIZE - _SMALL_SIZE // 2, _SMALL_SIZE // 2])]
 
 
-def _choose_points(sample: Sample) -> tuple[Any, ...]:
+def _choose_points(sample: Any) -> tuple[Any, ...]:
+    if not isinstance(sample, Sample):
+        return (0.0,)  # records are not asked about
     order = np.lexsort(sample.points.reshape(len(sample.points), -1).T[::-1])
     return _split(sample.points[order[[0, len(order) // 2, -1]]]) * 3
 

@@ -26,7 +26,7 @@ from arena.players import Adversary, GameAdversary, Learner, Moves
 from arena.randomness import block_seed, generator
 from arena.referees import Referee
 from arena.referees.transcript import Entry
-from arena.sample import Sample
+from arena.dataset import Dataset
 from arena.testing.batches import compute_p_value
 from arena.testing.independence import forbid_global_randomness
 from arena.testing.new_process import call_in_new_processes
@@ -76,7 +76,7 @@ class _Batch:
 
 @attrs.frozen(eq=False)
 class _Variants(Adversary):
-    samples: tuple[Sample, ...]
+    samples: tuple[Dataset, ...]
     protocols: tuple[str, ...]  # type: ignore[misc]
     name = "variants"
     returns_score = True
@@ -200,7 +200,7 @@ def _play_batches(
     return record
 
 
-def _vary_data(learner: Learner, adversary: Adversary, referee: Referee, number: int) -> tuple[Sample, ...]:
+def _vary_data(learner: Learner, adversary: Adversary, referee: Referee, number: int) -> tuple[Dataset, ...]:
     """Samples like the first one that the adversary hands over, with more copies of its examples or, for a
     learner that needs a certain size, in another order."""
     if referee.law is not ValueLaw:
@@ -210,15 +210,15 @@ def _vary_data(learner: Learner, adversary: Adversary, referee: Referee, number:
         given = move.sample if isinstance(move, Train) else ()
     except RAISED:  # which the games will show
         return ()
-    sample = next(iter([given] if isinstance(given, Sample) else given), None)
+    sample = next(iter([given] if isinstance(given, Dataset) else given), None)
     if sample is None or not len(sample.counts):
         return ()
     runs = len(sample.counts)
-    if learner.sample_size is not None:
+    if learner.sample_size is not None or learner.receives_records:
         orders = [np.roll(np.arange(runs), shift) for shift in range(1, min(runs, number + 1))]
-        return tuple(Sample(sample.points[o], sample.labels[o], sample.counts[o]) for o in orders)
+        return tuple(sample.select(order) for order in orders)
     more = [np.bincount([i % runs], minlength=runs) * (1 + i // runs) for i in range(number)]
-    return tuple(Sample(sample.points, sample.labels, sample.counts + extra) for extra in more)
+    return tuple(sample.repeat(sample.counts + extra) for extra in more)
 
 
 def _read_games(played: Played) -> list[_Game]:

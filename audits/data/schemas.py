@@ -155,6 +155,8 @@ def labelled(
             "features must be tuples of numbers, of one length, and targets numbers or text",
             value=(rows[-1], values[-1]),
         )
+    of_feature = [tuple(draw_values(st.floats(0, 1), "a feature"))] * len(rows[0])
+    columns = (*([tuple(rows)] if isinstance(features, st.SearchStrategy) else of_feature), tuple(values))
     kinds = [array.dtype.str if array.dtype.kind in "biuf" else "O" for array in dtypes]
     form = LabelledForm(ArrayForm(kinds[1], dtypes[1].shape[1:]), ArrayForm(kinds[0]))
     schema = Schema(
@@ -163,7 +165,7 @@ def labelled(
         min_size=min_size,
         max_size=max_size,
         blank=blank,
-        columns=(tuple(rows), tuple(values)),
+        columns=columns,
         examples=tuple(
             zip(_repeat(rows, _MOST_EXAMPLES), _repeat(values, _MOST_EXAMPLES), strict=True)
         ),

@@ -19,6 +19,7 @@ from arena.claims import Claim
 from arena.errors import InvalidArgument, NotConforming
 from arena.parcels import callable_name
 from arena.randomness import generator
+from arena.records import Records
 from arena.sample import Sample, Training
 from arena.schema import Schema
 from arena.settings import at_least, less_than, one_of, setting
@@ -96,6 +97,10 @@ class Function(ForeignClaim):
 
     def read_parts(self, sample: Any) -> dict[str, Any]:
         return super().read_parts(sample) if self.schema is None else {self.receives: sample.digest}
+
+    @property
+    def some_records(self) -> tuple[Records, ...]:
+        return () if self.schema is None else self.schema.make_records()
 
     def _list_inputs(self, sample: Any, games: int) -> Iterator[Any]:
         """What the function receives in each game, of its own."""

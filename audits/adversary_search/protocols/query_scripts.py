@@ -11,6 +11,8 @@ from hypothesis import reject
 from hypothesis import strategies as st
 
 from arena import REFEREES, Figure1, Learner, Move, PrivacyUnit, Query, Release, Sample, Unlabelled, Voting
+from arena.capabilities import read_schema
+from arena.players import read_relation_of
 from audits.adversary_search.point_strategies import (
     MAX_STRETCHES,
     MEMORIES,
@@ -24,6 +26,7 @@ from audits.adversary_search.point_strategies import (
     stretches_around,
     two_points,
 )
+from audits.adversary_search.record_strategies import check_relation, neighbouring_records
 from audits.adversary_search.script import (
     LAST_IS_1,
     SPACES,
@@ -228,6 +231,11 @@ def _draw_samples(
 ) -> list[st.SearchStrategy[Script]]:
     if PrivacyUnit.TRAINING_EXAMPLE not in learner.claim.protects:
         return []
+    schema = read_schema(learner)
+    if schema is not None:
+        check_relation(schema, read_relation_of(learner))
+        drawn = neighbouring_records(schema, read_relation_of(learner))
+        return [drawn.map(lambda two: Script(protocol=protocol, world_0=two[0], world_1=two[1]))]
     pairs = neighbours(learner, data)
     return [cut_runs(pairs.map(lambda two: Script(protocol=protocol, world_0=two[0], world_1=two[1])))]
 
