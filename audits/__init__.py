@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from audits.api.search import search
     from audits.api.solve import exact, solve
     from audits.data.csv_files import load_sample
+    from audits.data.schemas import labelled, records, table, table_like, tables, vector
     from audits.exact_loss.exact_audit import ExactAudit
     from audits.races.race_result import RaceResult
     from audits.runs.plan import Plan
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 # Verbs.
 __all__ = ["assert_private", "assert_refuted", "audit", "audit_one_run", "certify", "certify_one_run"]
 __all__ += ["exact", "race", "search", "solve", "tournament"]
+# What mechanisms receive: strategies of data.
+__all__ += ["labelled", "records", "table", "table_like", "tables", "vector"]
 # Scores that arrive bit by bit; data from a file; plans, for more control.
 __all__ += ["Auditor", "Plan", "load_sample", "run"]
 # What the verbs return and raise.
@@ -50,6 +53,7 @@ _MODULES = {
     "api.search": ("search",),
     "api.solve": ("exact", "solve"),
     "data.csv_files": ("load_sample",),
+    "data.schemas": ("labelled", "records", "table", "table_like", "tables", "vector"),
     "exact_loss.exact_audit": ("ExactAudit",),
     "races.race_result": ("RaceResult",),
     "runs.plan": ("Plan",),

@@ -15,8 +15,12 @@ from adversaries.common.training_samples import (
     plant_example,
 )
 from arena import Hypothesis, InvalidArgument, Neighbours, PrivacyUnit, Sample, Train, setting
+from arena.capabilities import read_schema
+from arena.claims import REPLACING
+from arena.differences import describe_difference
 from arena.errors import count_things
 from arena.players import Adversary, Learner, Moves, read_relation_of
+from arena.records import BLANK_RECORD, Records
 from arena.settings import at_least
 from arena.step_scores import find_last_bits
 
@@ -71,8 +75,8 @@ class PointSwap(Adversary):
     usual_for = (PrivacyUnit.TRAINING_EXAMPLE,)
     scores_release = True
 
-    sample: Sample | None = setting(None, help="the last record varies; default: ten in the domain's middle")
-    neighbour: Sample | None = setting(None, help="the sample of world 1; default: by the worst change")
+    sample: Any = setting(None, help="the last record varies; default: ten in the domain's middle")
+    neighbour: Any = setting(None, help="the sample of world 1; default: by the worst change")
     distance: float = setting(1_000.0, help="without a domain, ranges beyond the data", check=at_least(0))
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
@@ -81,24 +85,32 @@ class PointSwap(Adversary):
         return score_by_number(reply.value, games)
 
     @property
-    def samples(self) -> tuple[Sample, Sample]:
+    def samples(self) -> tuple[Any, Any]:
         """The neighbouring samples of world 0 and of world 1."""
         sample = self.sample or self._build_sample()
         if self.neighbour is not None:
             self._check_neighbour(sample, self.neighbour)
             return sample, self.neighbour
+        if isinstance(sample, Records):
+            return self._change_last(sample)
         low, high = self._find_ends(sample)
         last, shape = len(sample.points) - 1, sample.points.shape[1:]
         labels = (0, 1) if len(np.unique(sample.labels)) > 1 else (int(sample.labels[-1]),) * 2
         first, second = ((np.full(shape, end), label) for end, label in zip((low, high), labels, strict=True))
         return change_example(sample, last, first, second, self.learner)
 
-    def _check_neighbour(self, sample: Sample, neighbour: Sample) -> None:
+    def _check_neighbour(self, sample: Any, neighbour: Any) -> None:
         relation = read_relation_of(self.learner)
         users_of = self.learner.users_of if self.learner is not None else np.zeros_like
         changes = relation.count_changes(sample, neighbour, users_of)
         if 1 <= changes <= relation.size:
             return
+        if isinstance(sample, Records):
+            raise InvalidArgument(
+                relation.rule,
+                value=describe_difference(sample, neighbour, users_of),
+                remedy=f"The claim is for neighbours that {relation}; `neighbours=` says for which.",
+            )
         if relation.kind is Neighbours.REPLACE_ONE:
             raise InvalidArgument(
                 "neighbouring data have the same number of records and differ in one of them",
@@ -127,6 +139,30 @@ class PointSwap(Adversary):
         low, high = (self.learner.domain if self.learner is not None else None) or (0.0, 0.0)
         shape = self.learner.point_shape if self.learner is not None else ()
         return Sample([np.full(shape, (low + high) / 2)], [0], [choose_sample_size(self.learner, FEW)])
+
+    def _change_last(self, sample: Records) -> tuple[Records, Records]:
+        """The records without those of the last one's user, without the last, or with another in its place."""
+        schema = None if self.learner is None else read_schema(self.learner)
+        if schema is None or not sample.size:
+            raise InvalidArgument("records need a learner that receives them, and at least one of them")
+        relation, last = read_relation_of(self.learner), sample.select([-1]).repeat(np.ones(1, int))
+        rest = sample.select(np.arange(len(sample.records) - 1))
+        rest = rest if sample.counts[-1] == 1 else sample.repeat(sample.counts - np.eye(len(sample.counts), dtype=int)[-1])
+        if relation.kind is Neighbours.ADD_OR_REMOVE_USER:
+            users = schema.users_of(sample.list_for_users())
+            return sample.select(users != users[-1]), sample
+        if relation.kind is Neighbours.ADD_OR_REMOVE_ONE:
+            return rest, sample
+        if relation.kind is Neighbours.ZERO_OUT_ONE:
+            return rest.join([(BLANK_RECORD, 1)]), sample
+        others = [each for each in schema.examples if Records([each]) != last]
+        if not others or relation.kind not in REPLACING:
+            raise InvalidArgument(
+                "neighbours that replace a record need another record",
+                value=str(relation),
+                remedy="Give neighbour=, or search with a schema: audits.search(f, data=audits.table(...)).",
+            )
+        return sample, rest.join([(others[-1], 1)])
 
     def _find_ends(self, sample: Sample) -> tuple[float, float]:
         if self.learner is not None and self.learner.domain is not None:

@@ -10,10 +10,13 @@ import attrs
 import numpy as np
 
 from arena.claims import Neighbours, PrivacyUnit, Relation, UserFunction
+from arena.dataset import Dataset
+from arena.differences import describe_difference
 from arena.errors import InvalidArgument, ProtocolViolation, count_things
 from arena.laws import AnswerLaw, OnlineLaw, ValueLaw
 from arena.messages import Move, Reply, Train
 from arena.players import Adversary, Learner, Moves
+from arena.records import Records
 from arena.referees.boundary import AdversaryInput, LearnerCalls, Position
 from arena.referees.scorebook import MistakeCounts, Scorebook
 from arena.referees.transcript import Entry, TrainingEntry
@@ -103,8 +106,9 @@ class Worlds:
         self, games: np.ndarray, changes: np.ndarray, first: Sequence[Sample], second: Sequence[Sample]
     ) -> ProtocolViolation:
         relation, found = self._relation, int(changes[games[0]])
-        sizes = [samples[games[0] % len(samples)].size for samples in (first, second)]
-        if sizes[0] != sizes[1] and not relation.adds_or_removes:
+        pair = [samples[games[0] % len(samples)] for samples in (first, second)]
+        sizes = [sample.size for sample in pair]
+        if sizes[0] != sizes[1] and not relation.adds_or_removes and isinstance(pair[0], Sample):
             return self._refuse(
                 "the training sets of the two worlds have equal length",
                 games=games,
@@ -116,9 +120,15 @@ class Worlds:
         return self._refuse(
             relation.rule,
             games=games,
+            remedy=self._explain_difference(*pair),
             expected=f"0 {'or' if relation.size == 1 else 'to'} {relation.size} {changed}",
             got=f"{found} {changed}" if found > 0 else f"{sizes[0]} and {sizes[1]} unrelated examples",
         )
+
+    def _explain_difference(self, first: Dataset, second: Dataset) -> str:
+        if not isinstance(first, Records):
+            return ""
+        return f"They have {describe_difference(first, second, self._users_of)}."
 
     def _refuse_blanks(self, first: Sequence[Sample], second: Sequence[Sample]) -> None:
         if any(sample.blank.any() for sample in (*first, *second)):

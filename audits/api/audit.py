@@ -10,9 +10,8 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeVar, Unpack
 
 import attrs
-import numpy as np
-
-from arena import InvalidArgument, Sample
+from arena import InvalidArgument
+from audits.data.user_data import read_data
 from audits.registry.match import POINT_SWAP, PlayerSettings, build_match
 from audits.registry.players import GivenAdversary, GivenLearner, is_function
 from audits.registry.suggestions import explain_arguments
@@ -52,6 +51,8 @@ def audit(
     *,
     data: Any = None,
     neighbour: Any = None,
+    neighbours: Relation | str | None = None,
+    user: Any = None,
     protocol: str | None = None,
     rounds: int | None = None,
     settings: Mapping[str, Any] | None = None,
@@ -66,8 +67,10 @@ def audit(
     learner: a learner; the name of one, or path/to/file.py:name; or a function f(data, rng) or f(data).
     against: an adversary or its name. Default: the usual one of the learner; for a function, two data sets
         that differ in one record.
-    data: an array of points, one row a record, or (points, labels). neighbour: the data of world 1; default:
-        the worst that the adversary knows.
+    data: what a function receives: a DataFrame, an array, a pair (X, y), a list of records, or a dictionary of
+        these; of another learner an array of points, or (points, labels). neighbour: the data of world 1;
+        default: the worst that the adversary knows. neighbours: how they differ, "replace one" (default), "add
+        or remove one", "add or remove a user of at most 5" ...: `arena.Neighbours`. user: the column that says whose a record is, or a function of a record.
     epsilon, delta: the claim under test, ε in nats; default: the learner's own. curve: a claim for every ε
         instead, of `arena.privacy_curves` or as a text: "mu=1", "rho=0.5", "rdp=8,2" or a CSV file.
     games: in each world; default: 100,000, with until_refuted at most 10 million.
@@ -89,7 +92,7 @@ def audit(
     """
     asked, files = split_settings(settings), UsedFiles()
     with files.watch():
-        sample, asked = read_data(learner, data, neighbour, asked)
+        sample, asked = read_data(learner, data, neighbour, asked, neighbours, user)
         claim = plan_arguments.get("epsilon"), plan_arguments.get("delta")
         match = build_match(
             learner,
@@ -126,25 +129,6 @@ def split_settings(settings: Mapping[str, Any] | None, *labels: str) -> PlayerSe
     return players
 
 
-def read_data(
-    learner: object, data: object, neighbour: object, settings: PlayerSettings
-) -> tuple[Sample | None, PlayerSettings]:
-    """The user's data as a sample, and the settings with what follows from data and neighbour."""
-    if data is None:
-        if neighbour is not None:
-            raise InvalidArgument("neighbour is given without data", remedy="Give data=, too.")
-        return None, settings
-    sample = read_sample("data", data)
-    own, opponent = dict(settings["learner"]), dict(settings["adversary"])
-    if is_function(learner):
-        own.setdefault("receives", "both" if is_labelled(data) else "points")
-        if sample.points.ndim > 1:
-            own.setdefault("dimension", sample.points.shape[1])
-    if neighbour is not None:
-        opponent["neighbour"] = read_sample("neighbour", neighbour)
-    return sample, {**settings, "learner": own, "adversary": opponent}
-
-
 def claim_for_function(
     learner: object, settings: PlayerSettings, epsilon: object, delta: object
 ) -> PlayerSettings:
@@ -153,28 +137,3 @@ def claim_for_function(
         return settings
     claim = {name: value for name, value in (("epsilon", epsilon), ("delta", delta)) if value is not None}
     return {**settings, "learner": {**claim, **settings["learner"]}}
-
-
-def read_sample(name: str, data: object) -> Sample:
-    """Data as users give them: an array of points (k,) or (k, d), a pair (points, labels), or a `Sample`."""
-    if isinstance(data, Sample):
-        return data
-    points, labels = data if isinstance(data, tuple) and is_labelled(data) else (data, None)
-    try:
-        array = np.asarray(points)
-    except ValueError:  # rows of different lengths
-        array = np.array(None)
-    if isinstance(data, str) or array.dtype.kind not in "biuf" or array.ndim not in (1, 2):
-        raise InvalidArgument(
-            f"{name} must be an array of numbers, one row a record, or a pair (points, labels)",
-            value=data if np.isscalar(data) else type(data).__name__,
-            remedy="audits.load_sample reads a CSV file.",
-        )
-    return Sample(array.astype(float), np.zeros(len(array), int) if labels is None else labels)
-
-
-def is_labelled(data: object) -> bool:
-    """Whether data have labels: a pair (points, labels), or a `Sample`."""
-    if isinstance(data, Sample):
-        return True
-    return isinstance(data, tuple) and len(data) == 2 and not np.isscalar(data[1])

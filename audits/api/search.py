@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from arena import InvalidArgument
+from arena import InvalidArgument, Relation
 from arena.privacy_curves import PrivacyCurve
 from audits.adversary_search.adversary_search import ERROR, EXAMPLES, SearchProgress
 from audits.adversary_search.adversary_search import search as search_adversary
 from audits.adversary_search.search_report import SearchResult
-from audits.api.audit import claim_for_function, read_data, split_settings
+from audits.api.audit import claim_for_function, split_settings
+from audits.data.user_data import read_data
 from audits.registry.match import change_claim, read_claim, resolve_claim, resolve_curve
 from audits.registry.players import GivenLearner, configure_learner
 from audits.registry.suggestions import explain_arguments
@@ -22,6 +23,8 @@ def search(
     learner: GivenLearner,
     *,
     data: Any = None,
+    neighbours: Relation | str | None = None,
+    user: Any = None,
     epsilon: float | None = None,
     delta: float | None = None,
     curve: PrivacyCurve | str | None = None,
@@ -36,7 +39,8 @@ def search(
 ) -> SearchResult:
     """Search for an adversary that refutes a learner's claim of privacy.
 
-    learner, settings, curve: as in `audits.audit`, and so data, whose examples are tried, too.
+    learner, settings, curve, neighbours, user: as in `audits.audit`, and so data, whose examples are tried, too; for
+        a function also a strategy of data: `audits.table`, `audits.records`, or any of Hypothesis.
     epsilon, delta: the claim, ε in nats; default: the learner's.
     error: the probability, at most, that the whole search refutes a true claim.
     examples: the number of adversaries to try. games: in each world to confirm one, at most.
@@ -44,7 +48,7 @@ def search(
 
     Raises: as `audits.adversary_search.search`.
     """
-    sample, asked = read_data(learner, data, None, split_settings(settings))
+    sample, asked = read_data(learner, data, None, split_settings(settings), neighbours, user)
     asked = claim_for_function(learner, asked, epsilon, delta)
     player = configure_learner(learner, asked["learner"], sample)
     curve, epsilon, delta = resolve_curve(curve, epsilon, delta, player)

@@ -91,7 +91,8 @@ def _make_table_form(pools: Mapping[str, Sequence[Any]], library: str) -> Form:
     if library == PANDAS:
         import pandas as pd
 
-        return PandasForm.of(pd.DataFrame({name: pd.Series(pool) for name, pool in pools.items()}).iloc[:0])
+        empty = {name: pd.Series(pool).iloc[:0] for name, pool in pools.items()}
+        return PandasForm.of(pd.DataFrame(empty, index=pd.RangeIndex(0)))
     if library == POLARS:
         import polars as pl
 

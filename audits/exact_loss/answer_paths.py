@@ -49,6 +49,10 @@ class PresetStates(Learner):
         return self.learner.point_shape
 
     @property
+    def receives_records(self) -> bool:
+        return self.learner.receives_records
+
+    @property
     def claim(self) -> Claim:
         return self.learner.claim
 

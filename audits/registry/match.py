@@ -281,7 +281,8 @@ def choose_adversary(learner: Learner, sample: Sample | None, protocol: str | No
     note = f"no adversary is named, so {learner.name} plays against"
     named = protocol in (None, *learner.protocols)
     if isinstance(learner, ReceivesPart) and not learner.usual_adversary and named:
-        name = LABEL_SWAP if learner.receives in _LABEL_PARTS else POINT_SWAP
+        of_labels = learner.receives in _LABEL_PARTS and not learner.receives_records
+        name = LABEL_SWAP if of_labels else POINT_SWAP
         return name, f"{note} {name}"
     if protocol is not None and protocol not in REFEREES:
         raise unknown_name("protocol", protocol, REFEREES)

@@ -21,6 +21,7 @@ from typing import Any
 
 import attrs
 
+from arena.dataset import Dataset
 from arena.errors import RAISED, InvalidArgument, describe_error
 from arena.players import Adversary, Learner
 from arena.sample import Sample
@@ -280,9 +281,9 @@ def check_player(role: str, player: object, base: type) -> None:
         raise InvalidArgument(rule, value=player, remedy=_FORMS[role])
     name, sample = getattr(player, "name", role), getattr(player, "sample", None)
     has_data = role == "adversary" and "sample" in attrs.fields_dict(type(player))  # type: ignore[arg-type]
-    if has_data and sample is not None and not isinstance(sample, Sample):
+    if has_data and sample is not None and not isinstance(sample, Dataset):
         raise InvalidArgument(
-            f"sample of {name} must be an arena.Sample, got a {type(sample).__name__}",
+            f"sample of {name} must be an arena.Sample or Records, got a {type(sample).__name__}",
             remedy="Write Sample(points, labels).",
         )
 

@@ -1,0 +1,66 @@
+"""What differs between two datasets, and under which relations they would be neighbours, for messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from arena.claims import DISTANCES, Neighbours, Relation
+from arena.dataset import Dataset
+from arena.errors import ArenaError, count_things
+from arena.records import Records
+
+_MOST_SHOWN = 3  # records that only one world has
+_MOST_TEXT = 80  # characters of each
+
+
+def describe_difference(first: Dataset, second: Dataset, users_of: Callable[[Any], np.ndarray]) -> str:
+    """How many records differ, which, and every relation under which the datasets would be neighbours."""
+    sizes = f"{count_things(first.size, 'record')} in world 0 and {second.size:,} in world 1"
+    parts = [sizes]
+    if isinstance(first, Records) and isinstance(second, Records):
+        for world, own, other in ((0, first, second), (1, second, first)):
+            rest = _list_excess(own, other)
+            if rest:
+                more = ", ..." if len(rest) > _MOST_SHOWN else ""
+                shown = ", ".join(repr(record)[:_MOST_TEXT] for record in rest[:_MOST_SHOWN])
+                parts.append(f"only in world {world}: {shown}{more}")
+    relations = [str(relation) for relation in find_relations(first, second, users_of)]
+    parts.append(f"neighbours that {' or '.join(relations)}" if relations else "neighbours by no relation")
+    return "; ".join(parts)
+
+
+def _list_excess(own: Records, other: Records) -> list[Any]:
+    """The records of a list beyond those that the other one has, too."""
+    left: dict[bytes, int] = {}
+    for key, count in zip(other.keys, other.counts.tolist(), strict=True):
+        left[key.tobytes()] = left.get(key.tobytes(), 0) + count
+    excess = []
+    for record, key, count in zip(own.records, own.keys, own.counts.tolist(), strict=True):
+        taken = min(left.get(key.tobytes(), 0), count)
+        left[key.tobytes()] = left.get(key.tobytes(), 0) - taken
+        excess += [record] * min(count - taken, _MOST_SHOWN + 1)
+    return excess
+
+
+def find_relations(
+    first: Dataset, second: Dataset, users_of: Callable[[Any], np.ndarray]
+) -> list[Relation]:
+    """The relations under which two datasets would be neighbours, with the least sizes and distances."""
+    found = []
+    for kind in Neighbours:
+        size = max(first.size, second.size, 1)
+        sized = kind in (Neighbours.REPLACE_GROUP, Neighbours.ADD_OR_REMOVE_USER)
+        if kind in DISTANCES:
+            continue  # of vectors, whose relation says the distance already
+        try:
+            changes = Relation(kind, size if sized else 1).count_changes(first, second, users_of)
+        except ArenaError:  # nobody knows whose the records are
+            continue
+        if changes == 1 and not sized or changes > 0 and sized and changes <= size:
+            found.append(Relation(kind, changes if sized else 1))
+    if Relation(Neighbours.REPLACE_ONE) in found:  # a group of one says no more
+        found = [relation for relation in found if relation.kind is not Neighbours.REPLACE_GROUP]
+    return found

@@ -1,0 +1,120 @@
+"""The data that users give: samples of labelled points, or records of any kind with their schema."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+from hypothesis.strategies import SearchStrategy
+
+from arena import InvalidArgument, Sample
+from arena.claims import Relation, read_relation
+from arena.dataset import Dataset
+from arena.records import Records
+from arena.schema import Schema
+from audits.data.schemas import find_schema, infer_schema
+from audits.registry.match import PlayerSettings
+from audits.registry.players import is_function
+
+
+def read_data(
+    learner: object,
+    data: object,
+    neighbour: object,
+    settings: PlayerSettings,
+    neighbours: Relation | str | None = None,
+    user: Any = None,
+) -> tuple[Dataset | None, PlayerSettings]:
+    """The user's data as a dataset, if they are no strategy, and the settings with what follows from them.
+
+    A function receives what is given, as records of a schema; but an array of floats, or a pair of such an
+    array and labels 0 and 1, is a `Sample`, as for all other learners.
+    """
+    own, opponent = dict(settings["learner"]), dict(settings["adversary"])
+    if neighbours is not None:
+        own.setdefault("neighbours", str(read_relation(neighbours)))
+    changed = {**settings, "learner": own, "adversary": opponent}
+    if data is None:
+        if neighbour is not None:
+            raise InvalidArgument("neighbour is given without data", remedy="Give data=, too.")
+        return None, changed
+    if is_function(learner) and not is_plain_sample(data):
+        schema, dataset, other = read_records(data, neighbour, user)
+        own["schema"] = schema
+        if schema.relation is not None:
+            own.setdefault("neighbours", str(schema.relation))
+        if other is not None:
+            opponent["neighbour"] = other
+        return dataset, changed
+    sample = read_sample("data", data)
+    if is_function(learner):
+        own.setdefault("receives", "both" if is_labelled(data) else "points")
+        if sample.points.ndim > 1:
+            own.setdefault("dimension", sample.points.shape[1])
+    if neighbour is not None:
+        opponent["neighbour"] = read_sample("neighbour", neighbour)
+    return sample, changed
+
+
+def read_records(
+    data: Any, neighbour: Any = None, user: Any = None
+) -> tuple[Schema, Records | None, Records | None]:
+    """The schema of data, or of a strategy that draws them, and the data of both worlds as records."""
+    if isinstance(data, Schema):
+        schema, dataset = data, None
+    elif isinstance(data, SearchStrategy):
+        schema, dataset = find_schema(data), None
+    else:
+        schema = infer_schema(data, neighbour)
+        dataset = Records(schema.form.unpack(data))
+    if user is not None:
+        schema = attrs.evolve(schema, user=user)
+    if neighbour is None:
+        return schema, dataset, None
+    if dataset is None:
+        raise InvalidArgument(
+            "a neighbour belongs to data, not to a strategy that draws them",
+            remedy="Give data=, as well, or search with the strategy: audits.search.",
+        )
+    return schema, dataset, Records(schema.form.unpack(neighbour))
+
+
+def is_plain_sample(data: object) -> bool:
+    """Whether data are points, with or without labels, that a `Sample` holds without a change of type."""
+    if isinstance(data, Sample):
+        return True
+    points = data[0] if is_labelled(data) else data  # type: ignore[index]
+    if not isinstance(points, np.ndarray) or points.dtype != np.float64 or points.ndim not in (1, 2):
+        return False
+    if not len(points) or not np.isfinite(points).all():
+        return False
+    labels = data[1] if is_labelled(data) else None  # type: ignore[index]
+    return labels is None or (
+        isinstance(labels, np.ndarray) and labels.dtype == np.int64 and bool(np.isin(labels, (0, 1)).all())
+    )
+
+
+def read_sample(name: str, data: object) -> Sample:
+    """Data as users give them: an array of points (k,) or (k, d), a pair (points, labels), or a `Sample`."""
+    if isinstance(data, Sample):
+        return data
+    points, labels = data if isinstance(data, tuple) and is_labelled(data) else (data, None)
+    try:
+        array = np.asarray(points)
+    except ValueError:  # rows of different lengths
+        array = np.array(None)
+    if isinstance(data, str) or array.dtype.kind not in "biuf" or array.ndim not in (1, 2):
+        raise InvalidArgument(
+            f"{name} must be an array of numbers, one row a record, or a pair (points, labels)",
+            value=data if np.isscalar(data) else type(data).__name__,
+            remedy="audits.load_sample reads a CSV file.",
+        )
+    return Sample(array.astype(float), np.zeros(len(array), int) if labels is None else labels)
+
+
+def is_labelled(data: object) -> bool:
+    """Whether data have labels: a pair (points, labels), or a `Sample`."""
+    if isinstance(data, Sample):
+        return True
+    return isinstance(data, tuple) and len(data) == 2 and not np.isscalar(data[1])
