@@ -169,6 +169,10 @@ class Records(Dataset):
             for _ in range(count)
         ]
 
+    def list_keys(self) -> list[bytes]:
+        """The key of every record in order."""
+        return [key.tobytes() for key in np.repeat(self.keys, self.counts, axis=0)]
+
     def join(self, runs: Sequence[tuple[Any, int]], at: int | None = None) -> Records:
         """The list with further runs of a record and its count, before run `at`; default: at the end."""
         at = len(self.records) if at is None else at

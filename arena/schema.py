@@ -189,6 +189,9 @@ class VectorForm(Form):
     def copy(self, data: np.ndarray) -> np.ndarray:
         return data.copy()
 
+    def show(self, records: Sequence[Any]) -> str:
+        return f"np.array({self.pack(records).tolist()})"
+
 
 @attrs.frozen
 class UserForm(Form):

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from audits.runs.verdict import Verdict
     from audits.solver.solution_report import Solution
     from audits.testing.assertions import assert_private, assert_refuted
+    from audits.testing.neighbours import neighbours
     from audits.testing.outcome import NotPrivate, NotRefuted, Outcome, Refutation
     from audits.tournaments.tournament_result import TournamentResult
 
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["assert_private", "assert_refuted", "audit", "audit_one_run", "certify", "certify_one_run"]
 __all__ += ["exact", "race", "search", "solve", "tournament"]
 # What mechanisms receive: strategies of data.
-__all__ += ["labelled", "records", "table", "table_like", "tables", "vector"]
+__all__ += ["labelled", "neighbours", "records", "table", "table_like", "tables", "vector"]
 # Scores that arrive bit by bit; data from a file; plans, for more control.
 __all__ += ["Auditor", "Plan", "load_sample", "run"]
 # What the verbs return and raise.
@@ -61,6 +62,7 @@ _MODULES = {
     "runs.verdict": ("Verdict",),
     "solver.solution_report": ("Solution",),
     "testing.assertions": ("assert_private", "assert_refuted"),
+    "testing.neighbours": ("neighbours",),
     "testing.outcome": ("NotPrivate", "NotRefuted", "Outcome", "Refutation"),
     "tournaments.tournament_result": ("TournamentResult",),
 }

@@ -31,13 +31,14 @@ _MOST_ENDS = 6  # records with extreme values
 
 
 def neighbouring_records(
-    schema: Schema, relation: Relation, record: Strategy | None = None
+    schema: Schema, relation: Relation, record: Strategy | None = None, base: Strategy | None = None
 ) -> st.SearchStrategy[tuple[Records, Records]]:
     """Two lists of records that a schema allows and that are neighbours. record: strategy of a record; default:
-    combinations of the examples and of the values of the schema, with extreme, missing and repeated ones."""
+    combinations of the examples and of the values of the schema, with extreme, missing and repeated ones.
+    base: strategy of the list from which a neighbour is made; default: lists of such records."""
     if relation.kind in DISTANCES:
         return _neighbouring_vectors(schema, relation)
-    drawn = _neighbours(schema, relation, record)
+    drawn = _neighbours(schema, relation, record, base)
     obvious = list_obvious(schema, relation) if record is None else []
     return st.one_of(st.sampled_from(obvious), drawn, drawn, drawn) if obvious else drawn
 
@@ -114,23 +115,23 @@ def _cycle_records(schema: Schema, number: int) -> list[Any]:
 
 @st.composite
 def _neighbours(
-    draw: st.DrawFn, schema: Schema, relation: Relation, record: Strategy | None
+    draw: st.DrawFn, schema: Schema, relation: Relation, record: Strategy | None, base: Strategy | None
 ) -> tuple[Records, Records]:
-    records = record or draw(_choose_records(schema))
+    records = draw(_choose_records(schema)) if record is None else record
     by_user = relation.kind is Neighbours.ADD_OR_REMOVE_USER
     changed = 1 if relation.kind is not Neighbours.REPLACE_GROUP else relation.size
     least = schema.min_size if relation.adds_or_removes else max(schema.min_size, 1)
-    runs = draw(_draw_runs(schema, records, least))
+    runs = draw(_draw_runs(schema, records, least) if base is None else base)
     if by_user:
         return draw(_change_user(schema, relation, records, runs))
-    base = _make_records(schema, runs)
+    first = _make_records(schema, runs)
     if relation.adds_or_removes:
-        longer = base.join([(draw(records), 1)], draw(st.sampled_from([None, 0])))
-        if schema.drop_repetitions(longer.rows()) != longer.rows() and schema.unique:
+        longer = first.join([(draw(records), 1)], draw(st.sampled_from([None, 0])))
+        if schema.unique and len(schema.drop_repetitions(longer.rows())) < longer.size:
             reject()
-        worlds = base, longer
+        worlds = first, longer
     else:
-        worlds = base, _replace(draw, schema, relation, records, base, changed)
+        worlds = first, _replace(draw, schema, relation, records, first, changed)
     for world in worlds:
         if not schema.allows_size(world.size):
             reject()

@@ -11,13 +11,12 @@ from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import attrs
 import numpy as np
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import HypothesisException
 
-from arena.claims import Relation, read_relation
+from arena.claims import read_relation
 from arena.errors import InvalidArgument
 from arena.frames import PANDAS, POLARS, PandasForm, PolarsForm, find_library, has_plain_index
 from arena.records import Records, record_key
@@ -28,7 +27,7 @@ Strategy = st.SearchStrategy[Any]
 _DRAWS = 200  # of a strategy, which show the values that it may draw
 _MOST_EXAMPLES = 64  # of these that a search uses
 _USUAL_SIZES = 12  # records of data that a strategy draws, at most, unless it says otherwise
-_schemas: WeakKeyDictionary[Strategy, tuple[Schema, Strategy]] = WeakKeyDictionary()
+_schemas: WeakKeyDictionary[Strategy, tuple[Schema, Any]] = WeakKeyDictionary()
 
 
 def table(
@@ -257,7 +256,22 @@ def find_schema(strategy: Strategy) -> Schema:
     schema = Schema(
         form=last, min_size=min(sizes), examples=tuple(_order_values(rows)[:_MOST_EXAMPLES])
     )
-    return _schemas.setdefault(strategy, (schema, st.sampled_from(rows)))[0]
+    return _schemas.setdefault(strategy, (schema, None))[0]
+
+
+def list_record_strategies(strategy: Strategy) -> tuple[Strategy, Strategy | None]:
+    """A strategy of the records of the data that a strategy draws and, unless `table` or the like made it, one
+    of their lists, as runs."""
+    schema = find_schema(strategy)
+    record = _schemas[strategy][1]
+    if record is not None:
+        return record, None
+    lists = strategy.map(schema.form.unpack)
+    return lists.filter(bool).flatmap(st.sampled_from), lists.map(_make_runs)
+
+
+def _make_runs(rows: list[Any]) -> list[tuple[Any, int]]:
+    return [(row, 1) for row in rows]
 
 
 def infer_schema(data: Any, other: Any = None, **options: Any) -> Schema:
@@ -328,23 +342,3 @@ def _measure(value: Any) -> tuple[int, str]:
     """A key that orders values by how simple they are."""
     text = repr(value)
     return len(text), text
-
-
-@attrs.frozen
-class NeighbourPair:
-    """Two neighbouring data sets, of the types that the mechanism receives, in `x` and `y`; iterable."""
-
-    x: Any
-    y: Any
-    text: str = ""
-
-    def __iter__(self) -> Any:
-        return iter((self.x, self.y))
-
-    def __repr__(self) -> str:
-        return self.text
-
-
-def read_relation_for(schema: Schema, neighbours: Relation | str | None) -> Relation | None:
-    """The relation that the user names, or that of a schema of vectors."""
-    return schema.relation if neighbours is None else read_relation(neighbours)
