@@ -18,7 +18,7 @@ from arena.privacy_curves import PrivacyCurve, extend_to_group
 from arena.sample import Sample, own_points
 from arena.settings import setting
 
-UserFunction = Callable[[np.ndarray], np.ndarray]
+UserFunction = Callable[[Any], np.ndarray]
 Example = tuple[Any, int]  # a point and its label
 
 MISTAKES, REGRET, ERROR = "mistakes", "regret", "error"
@@ -126,7 +126,7 @@ class Relation:
             return INCOMPARABLE
         if first == second:
             return 0
-        gaps = [abs(Fraction(a) - Fraction(b)) for a, b in zip(*vectors, strict=True)]  # type: ignore[arg-type]
+        gaps = [abs(Fraction(a) - Fraction(b)) for a, b in zip(*vectors, strict=True)]
         limit = Fraction(self.distance)
         if self.kind is Neighbours.AT_LINF_DISTANCE:
             return 1 if max(gaps) <= limit else 2

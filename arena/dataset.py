@@ -93,7 +93,7 @@ class Dataset(ABC):
         stretches = np.union1d(ends, other_ends)  # their ends; within each, both lists hold one record
         lengths = np.diff(stretches, prepend=0)
         own, others = np.searchsorted(ends, stretches), np.searchsorted(other_ends, stretches)
-        differ = self.differ(own, other, others)  # type: ignore[arg-type]
+        differ = self.differ(own, other, others)
         if blanked:
             differ &= self.blank[own] | other.blank[others]
         return int(lengths[differ].sum())
@@ -106,7 +106,7 @@ class Dataset(ABC):
         run, needed = 0, int(self.counts[0]) if len(self.counts) else 0
         for place, count in enumerate(longer.counts.tolist()):
             available = count
-            while needed and available and not self.differ(_at(run), longer, _at(place))[0]:  # type: ignore[arg-type]
+            while needed and available and not self.differ(_at(run), longer, _at(place))[0]:
                 taken = min(needed, available)
                 needed, available = needed - taken, available - taken
                 if not needed and run + 1 < len(self.counts):

@@ -45,9 +45,7 @@ def _list_excess(own: Records, other: Records) -> list[Any]:
     return excess
 
 
-def find_relations(
-    first: Dataset, second: Dataset, users_of: Callable[[Any], np.ndarray]
-) -> list[Relation]:
+def find_relations(first: Dataset, second: Dataset, users_of: Callable[[Any], np.ndarray]) -> list[Relation]:
     """The relations under which two datasets would be neighbours, with the least sizes and distances."""
     found = []
     for kind in Neighbours:
@@ -59,7 +57,7 @@ def find_relations(
             changes = Relation(kind, size if sized else 1).count_changes(first, second, users_of)
         except ArenaError:  # nobody knows whose the records are
             continue
-        if changes == 1 and not sized or changes > 0 and sized and changes <= size:
+        if (changes == 1 and not sized) or (changes > 0 and sized and changes <= size):
             found.append(Relation(kind, changes if sized else 1))
     if Relation(Neighbours.REPLACE_ONE) in found:  # a group of one says no more
         found = [relation for relation in found if relation.kind is not Neighbours.REPLACE_GROUP]

@@ -76,7 +76,7 @@ class PandasForm(Form):
     def copy(self, data: Any) -> Any:
         import pandas as pd
 
-        if any(dtype == object for dtype in self.dtypes):
+        if any(dtype.kind == "O" for dtype in self.dtypes):
             cells = (value for place in range(data.shape[1]) for value in data.iloc[:, place])
             if not {type(value) for value in cells} <= _ATOMS | {type(pd.NA), pd.Timestamp}:
                 return self.pack_again(data)
@@ -150,7 +150,9 @@ class PolarsForm(Form):
         if find_library(data) != POLARS:
             raise InvalidArgument("the data must be a DataFrame of polars", value=type(data).__name__)
         if tuple(data.schema.items()) != self.types:
-            raise InvalidArgument(f"the data must have the schema {dict(self.types)}", value=dict(data.schema))
+            raise InvalidArgument(
+                f"the data must have the schema {dict(self.types)}", value=dict(data.schema)
+            )
         return list(data.rows())
 
     def copy(self, data: Any) -> Any:

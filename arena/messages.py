@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
+from arena.dataset import Dataset
 from arena.released import hash_values
 from arena.sample import Sample, own_copy
 
@@ -32,11 +33,11 @@ class Move:
 class Train(Move):
     """The training phase of `Figure1`, `Voting` and `TrainingRun`, or the one sample of `Release`.
 
-    sample, other: the training set in world 0 and in world 1, one `Sample` for all games or a sequence of n.
+    sample, other: the training set in world 0 and in world 1, one `Sample` or `Records` for all games, or n.
     """
 
-    sample: Sample | Sequence[Sample]
-    other: Sample | Sequence[Sample] | None = None
+    sample: Dataset | Sequence[Dataset]
+    other: Dataset | Sequence[Dataset] | None = None
 
 
 @attrs.frozen(eq=False)

@@ -238,14 +238,15 @@ class Sample(Dataset):
 
     @property
     def blank(self) -> np.ndarray:  # type: ignore[override]
-        return self.labels == BLANK
+        return np.asarray(self.labels == BLANK)
 
     def is_comparable(self, other: Dataset) -> bool:
         return isinstance(other, Sample) and self.points.shape[1:] == other.points.shape[1:]
 
     def differ(self, runs: np.ndarray, other: Sample, others: np.ndarray) -> np.ndarray:
         labels = self.labels[runs] != other.labels[others]
-        return labels | points_differ(self.points[runs], other.points[others])
+        differ: np.ndarray = labels | points_differ(self.points[runs], other.points[others])
+        return differ
 
     def list_for_users(self) -> np.ndarray:
         return self.points

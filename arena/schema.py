@@ -51,7 +51,7 @@ class Form(ABC):
         return repr(self.pack(records))
 
     def list_names(self, number: int) -> list[Any]:
-        """The names of the fields of a record, which has so many, for `with_field`; empty if they have none."""
+        """The names of the fields of a record, which has so many, for `with_field`; empty without any."""
         return list(range(number))
 
 
@@ -62,12 +62,12 @@ class ListForm(Form):
     kind: type = list
 
     def pack(self, records: Sequence[Any]) -> Any:
-        return self.kind(records)
+        return tuple(records) if self.kind is tuple else list(records)
 
     def unpack(self, data: Any) -> list[Any]:
-        if type(data) is not self.kind:
+        if not (type(data) is self.kind and isinstance(data, list | tuple)):
             raise _refuse_data(f"a {self.kind.__name__}", data)
-        return list(data)
+        return [*data]
 
 
 @attrs.frozen
@@ -85,7 +85,9 @@ class ArrayForm(Form):
 
     def unpack(self, data: Any) -> list[Any]:
         if not isinstance(data, np.ndarray) or data.dtype.str != self.dtype or data.shape[1:] != self.shape:
-            raise _refuse_data(f"an array of {np.dtype(self.dtype).name}, with rows of shape {self.shape}", data)
+            raise _refuse_data(
+                f"an array of {np.dtype(self.dtype).name}, with rows of shape {self.shape}", data
+            )
         return [_as_tuple(row) for row in data.tolist()]
 
     def copy(self, data: np.ndarray) -> np.ndarray:
@@ -134,7 +136,9 @@ class LabelledForm(Form):
         return self.features.with_field(record[0], name, value), record[1]
 
     def show(self, records: Sequence[Any]) -> str:
-        return f"({self.features.show([x for x, _ in records])}, {self.targets.show([y for _, y in records])})"
+        return (
+            f"({self.features.show([x for x, _ in records])}, {self.targets.show([y for _, y in records])})"
+        )
 
 
 @attrs.frozen
@@ -286,8 +290,10 @@ class Schema:
 
     def __attrs_post_init__(self) -> None:
         sizes = self.min_size, self.max_size
-        if not (isinstance(sizes[0], int) and 0 <= sizes[0] and (sizes[1] is None or sizes[1] >= sizes[0])):
-            raise InvalidArgument("min_size and max_size must be numbers of records, in this order", value=sizes)
+        if not (isinstance(sizes[0], int) and sizes[0] >= 0 and (sizes[1] is None or sizes[1] >= sizes[0])):
+            raise InvalidArgument(
+                "min_size and max_size must be numbers of records, in this order", value=sizes
+            )
 
     def pack_games(self, records: Records, games: int) -> Iterator[Any]:
         """What each of so many games receives: data of its own. Raises: InvalidArgument for a number of
@@ -332,7 +338,8 @@ class Schema:
 
     def drop_repetitions(self, records: Sequence[Any]) -> list[Any]:
         """The records without those that repeat a value in a unique field."""
-        kept, seen = [], set()
+        kept: list[Any] = []
+        seen: set[Any] = set()
         for record in records:
             own = {(place, record_key(value)) for place, value in self._list_unique(record)}
             if not own & seen:
@@ -364,7 +371,7 @@ class Schema:
             )
         users = [self._find_user(record) for record in records]
         for record, user in zip(records, users, strict=True):
-            missing = user is None or type(user).__name__ in ("NAType", "NaTType") or user != user  # noqa: PLR0124
+            missing = user is None or type(user).__name__ in ("NAType", "NaTType") or user != user
             if missing or not isinstance(user, str | Real | np.generic):
                 raise InvalidArgument(
                     "every record must have a user, a number or a text",

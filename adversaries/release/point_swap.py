@@ -141,13 +141,17 @@ class PointSwap(Adversary):
         return Sample([np.full(shape, (low + high) / 2)], [0], [choose_sample_size(self.learner, FEW)])
 
     def _change_last(self, sample: Records) -> tuple[Records, Records]:
-        """The records without those of the last one's user, without the last, or with another in its place."""
+        """The records without those of the last one's user, without the last, or with another for it."""
         schema = None if self.learner is None else read_schema(self.learner)
         if schema is None or not sample.size:
             raise InvalidArgument("records need a learner that receives them, and at least one of them")
-        relation, last = read_relation_of(self.learner), sample.select([-1]).repeat(np.ones(1, int))
+        relation, last = read_relation_of(self.learner), sample.select(np.array([-1])).repeat(np.ones(1, int))
         rest = sample.select(np.arange(len(sample.records) - 1))
-        rest = rest if sample.counts[-1] == 1 else sample.repeat(sample.counts - np.eye(len(sample.counts), dtype=int)[-1])
+        rest = (
+            rest
+            if sample.counts[-1] == 1
+            else sample.repeat(sample.counts - np.eye(len(sample.counts), dtype=int)[-1])
+        )
         if relation.kind is Neighbours.ADD_OR_REMOVE_USER:
             users = schema.users_of(sample.list_for_users())
             return sample.select(users != users[-1]), sample

@@ -126,6 +126,7 @@ class AdversaryInput:
     def read_samples(self, given: Dataset | Sequence[Dataset]) -> list[Any]:
         """One dataset for all games, or one for each game, of the kind that the learner receives."""
         listed = [given] if isinstance(given, Dataset) else list(given)
+        kind: Any
         kind, other = (Records, Sample) if self._records else (Sample, Records)
         if not all(isinstance(s, kind) for s in listed):
             raise self._refuse(

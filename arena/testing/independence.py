@@ -13,13 +13,13 @@ from typing import Any, TypeVar
 import attrs
 import numpy as np
 
+from arena.dataset import Dataset
 from arena.engine import Played, play
 from arena.errors import RAISED, NotConforming, PlayerError, describe_error
 from arena.messages import Answer, Answers, GradientCanary, Move, Reply
 from arena.players import Adversary, GameAdversary, Learner, Moves
 from arena.randomness import block_seed, generator
 from arena.referees import Referee
-from arena.dataset import Dataset
 from arena.sample import own_copy
 
 P = TypeVar("P")

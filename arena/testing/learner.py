@@ -45,8 +45,8 @@ _USUAL_SIZE, _SMALL_SIZE = 1_000, 7  # examples for a learner that takes any num
 
 def check_learner(learner: Learner, *, sample: Any = None, games: int = 2_000) -> None:
     """Check a learner under every protocol that it names. games: the size of the batches for statistics.
-    sample: a `Sample` or, if it receives these, `Records` to train on; by default two points with both labels, then samples of other sizes and with
-    hardly any or only examples of one label."""
+    sample: a `Sample` or, if it receives these, `Records` to train on; by default two points with both
+    labels, then samples of other sizes and with hardly any or only examples of one label."""
     # A frozen, hashable attrs class that can be pickled, with a name and known protocols.
     check_configuration(learner, "learner")
     if not isinstance(learner.claim, Claim):

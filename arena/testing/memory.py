@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 import attrs
 import numpy as np
 
+from arena.dataset import Dataset
 from arena.engine import Played, play
 from arena.errors import RAISED, CannotBeSent, NotConforming
 from arena.laws import ValueLaw
@@ -26,7 +27,6 @@ from arena.players import Adversary, GameAdversary, Learner, Moves
 from arena.randomness import block_seed, generator
 from arena.referees import Referee
 from arena.referees.transcript import Entry
-from arena.dataset import Dataset
 from arena.testing.batches import compute_p_value
 from arena.testing.independence import forbid_global_randomness
 from arena.testing.new_process import call_in_new_processes

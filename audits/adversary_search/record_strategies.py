@@ -21,7 +21,20 @@ from arena.schema import Schema
 
 Strategy = st.SearchStrategy[Any]
 
-_SIZES = (1, 2, 3, 4, 1, 2, 3, 5, 8, 12, 20, 60)  # of most lists, since each record matters more in small ones
+_SIZES = (
+    1,
+    2,
+    3,
+    4,
+    1,
+    2,
+    3,
+    5,
+    8,
+    12,
+    20,
+    60,
+)  # of most lists, since each record matters more in small ones
 _COUNTS = (1, 1, 1, 2, 3, 5, 7)
 _MOST_RUNS = 6
 _MOST_PROMINENT = 12  # values of a field that are drawn as often as all others together
@@ -33,8 +46,9 @@ _MOST_ENDS = 6  # records with extreme values
 def neighbouring_records(
     schema: Schema, relation: Relation, record: Strategy | None = None, base: Strategy | None = None
 ) -> st.SearchStrategy[tuple[Records, Records]]:
-    """Two lists of records that a schema allows and that are neighbours. record: strategy of a record; default:
-    combinations of the examples and of the values of the schema, with extreme, missing and repeated ones.
+    """Two lists of records that a schema allows and that are neighbours. record: strategy of a record;
+    default: combinations of the examples and of the values of the schema, with extreme, missing and repeated
+    ones.
     base: strategy of the list from which a neighbour is made; default: lists of such records."""
     if relation.kind in DISTANCES:
         return _neighbouring_vectors(schema, relation)
@@ -59,8 +73,12 @@ def list_obvious(schema: Schema, relation: Relation) -> list[tuple[Records, Reco
             pairs += [([*runs, (BLANK_RECORD, 1)], [*runs, (record, 1)]) for record in ends]
         else:
             changed = min(relation.size, max(size, 1))
-            pairs += [([*runs, (old, changed)], [*runs, (new, changed)]) for old, new in permutations(ends, 2)]
-    made = dict.fromkeys(tuple(_make_records(schema, runs) for runs in pair) for pair in pairs)
+            pairs += [
+                ([*runs, (old, changed)], [*runs, (new, changed)]) for old, new in permutations(ends, 2)
+            ]
+    made = dict.fromkeys(
+        (_make_records(schema, first), _make_records(schema, second)) for first, second in pairs
+    )
     return [
         worlds
         for worlds in made
@@ -82,9 +100,9 @@ def _list_extreme_records(schema: Schema) -> list[Any]:
 
 def _list_ends(pool: Sequence[Any]) -> list[Any]:
     """The least value, the largest, a missing one if there is any, and the simplest."""
-    special = [value for value in pool if value is None or value != value]  # noqa: PLR0124 - NaN
+    special = [value for value in pool if value is None or value != value]
     try:
-        ordered = sorted(value for value in pool if value is not None and value == value)  # noqa: PLR0124
+        ordered = sorted(value for value in pool if value is not None and value == value)
     except TypeError:  # of several types
         ordered = list(pool)
     return [*ordered[:1], *ordered[-1:], *special[:1], pool[0]]
@@ -121,7 +139,8 @@ def _neighbours(
     by_user = relation.kind is Neighbours.ADD_OR_REMOVE_USER
     changed = 1 if relation.kind is not Neighbours.REPLACE_GROUP else relation.size
     least = schema.min_size if relation.adds_or_removes else max(schema.min_size, 1)
-    runs = draw(_draw_runs(schema, records, least) if base is None else base)
+    lists: Any = _draw_runs(schema, records, least) if base is None else base
+    runs = draw(lists)
     if by_user:
         return draw(_change_user(schema, relation, records, runs))
     first = _make_records(schema, runs)
@@ -150,15 +169,17 @@ def _replace(
     parts = list(zip(base.records, base.counts.tolist(), strict=True))
     old, count = parts[places]
     number = min(changed, count)
-    new = BLANK_RECORD if relation.kind is Neighbours.ZERO_OUT_ONE else _draw_other(draw, schema, records, old)
+    new = (
+        BLANK_RECORD if relation.kind is Neighbours.ZERO_OUT_ONE else _draw_other(draw, schema, records, old)
+    )
     kept = [(old, count - number)] if count > number else []
     parts[places : places + 1] = [*kept, (new, number)]
     return _make_records(schema, parts)
 
 
-def _draw_other(draw: st.DrawFn, schema: Schema, records: Strategy, old: Any) -> Any:
+def _draw_other(draw: Any, schema: Schema, records: Strategy, old: Any) -> Any:
     """A record to replace another: any, or the same but for one field."""
-    if schema.names and draw(st.booleans()):
+    if schema.columns is not None and schema.names and draw(st.booleans()):
         place = draw(st.integers(0, len(schema.names) - 1))
         return schema.form.with_field(old, schema.names[place], draw(_draw_value(schema.columns[place])))
     return draw(records)
@@ -172,9 +193,7 @@ def _make_records(schema: Schema, runs: Sequence[tuple[Any, int]]) -> Records:
 
 
 @st.composite
-def _draw_runs(
-    draw: st.DrawFn, schema: Schema, records: Strategy, least: int
-) -> list[tuple[Any, int]]:
+def _draw_runs(draw: st.DrawFn, schema: Schema, records: Strategy, least: int) -> list[tuple[Any, int]]:
     """Runs of records, at least so many in all."""
     size = max(least, draw(st.sampled_from([least, *_SIZES])))
     runs: list[tuple[Any, int]] = []
@@ -200,10 +219,14 @@ def _change_user(
     if isinstance(users, tuple):  # of a field, which can be set
         user, *others = users
         drawn = [schema.form.with_field(record, schema.user, user) for record in drawn]
-        runs = [
-            (schema.form.with_field(record, schema.user, others[place % len(others)]), count)
-            for place, (record, count) in enumerate(runs)
-        ] if others else []
+        runs = (
+            [
+                (schema.form.with_field(record, schema.user, others[place % len(others)]), count)
+                for place, (record, count) in enumerate(runs)
+            ]
+            if others
+            else []
+        )
     else:
         user = draw(st.sampled_from(list(users)))
         drawn = [users[user][place % len(users[user])] for place in range(number)]
@@ -257,10 +280,10 @@ def _draw_value(pool: Sequence[Any]) -> Strategy:
 
 def _list_prominent(values: list[Any]) -> list[Any]:
     try:
-        ordered = sorted(value for value in values if value == value)  # noqa: PLR0124 - NaN
+        ordered = sorted(value for value in values if value == value)
     except TypeError:  # of several types
         ordered = values
-    special = [value for value in values if value is None or value != value]  # noqa: PLR0124
+    special = [value for value in values if value is None or value != value]
     middle = ordered[len(ordered) // 2 : len(ordered) // 2 + 1]
     prominent = [*values[:3], *ordered[:1], *ordered[-1:], *special[:1], *middle, *values[3:6]]
     return list({record_key(value): value for value in prominent}.values())[:_MOST_PROMINENT]
@@ -272,9 +295,11 @@ def _neighbouring_vectors(draw: st.DrawFn, schema: Schema, relation: Relation) -
     length = len(schema.examples[0])
     entries = sorted({value for record in schema.examples for value in record}, key=abs)[:_MOST_VALUES]
     equal = draw(st.booleans())
-    first = [draw(st.sampled_from(entries))] * length if equal else [
-        draw(st.sampled_from(entries)) for _ in range(length)
-    ]
+    first = (
+        [draw(st.sampled_from(entries))] * length
+        if equal
+        else [draw(st.sampled_from(entries)) for _ in range(length)]
+    )
     changed = draw(st.sampled_from(sorted({1, length, 2, max(1, length // 2)} & set(range(1, length + 1)))))
     power = {Neighbours.AT_L1_DISTANCE: 1.0, Neighbours.AT_L2_DISTANCE: 0.5}.get(relation.kind, 0.0)
     step = relation.distance / changed**power
@@ -295,7 +320,7 @@ def check_relation(schema: Schema, relation: Relation) -> None:
         raise InvalidArgument(
             "vectors are neighbours at a distance, and lists of records are not",
             value=str(relation),
-            remedy="Use audits.vector for claims about answers, and audits.table or audits.records for people.",
+            remedy="Use audits.vector for claims about answers, audits.table or audits.records for people.",
         )
     if relation.kind is Neighbours.ADD_OR_REMOVE_USER:
         _list_users(schema)

@@ -22,6 +22,7 @@ from arena import (
     Sample,
     Train,
 )
+from arena.records import Records
 from arena.settings import one_of
 from arena.step_scores import StepScore
 from audits.adversary_search.score import Score
@@ -142,8 +143,8 @@ class Script(Adversary):
     name = "script"
 
     protocol: str
-    world_0: Sample | None = None
-    world_1: Sample | None = None
+    world_0: Sample | Records | None = None
+    world_1: Sample | Records | None = None
     pieces: int | None = None
     handed: tuple[Any, ...] = ()
     steps: tuple[Step, ...] = ()
@@ -205,7 +206,9 @@ class Script(Adversary):
     def _open(self) -> Iterator[Move]:
         """The moves before the first step."""
         if self.world_0 is not None:
-            sample = self.world_0 if self.pieces is None else self.world_0.divide(self.pieces)
+            sample = self.world_0
+            if self.pieces is not None and isinstance(sample, Sample):
+                sample = sample.divide(self.pieces)
             yield Train(sample, self.world_1)
         for hand in self.handed:
             yield hand.move()

@@ -10,8 +10,9 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeVar, Unpack
 
 import attrs
-from arena import InvalidArgument
-from audits.data.user_data import read_data
+
+from arena import InvalidArgument, Relation
+from audits.api.user_data import read_data
 from audits.registry.match import POINT_SWAP, PlayerSettings, build_match
 from audits.registry.players import GivenAdversary, GivenLearner, is_function
 from audits.registry.suggestions import explain_arguments
@@ -67,10 +68,12 @@ def audit(
     learner: a learner; the name of one, or path/to/file.py:name; or a function f(data, rng) or f(data).
     against: an adversary or its name. Default: the usual one of the learner; for a function, two data sets
         that differ in one record.
-    data: what a function receives: a DataFrame, an array, a pair (X, y), a list of records, or a dictionary of
-        these; of another learner an array of points, or (points, labels). neighbour: the data of world 1;
-        default: the worst that the adversary knows. neighbours: how they differ, "replace one" (default), "add
-        or remove one", "add or remove a user of at most 5" ...: `arena.Neighbours`. user: the column that says whose a record is, or a function of a record.
+    data: what a function receives: a DataFrame, an array, a pair (X, y), a list of records, or a dictionary
+        of these; for another learner an array of points, or (points, labels).
+    neighbour: the data of world 1; default: the worst that the adversary knows.
+    neighbours: how they differ: "replace one" (default), "add or remove one", "add or remove a user of at
+        most 5" and so on, see `arena.Neighbours`.
+    user: the column that says whose a record is, or a function of a record.
     epsilon, delta: the claim under test, ε in nats; default: the learner's own. curve: a claim for every ε
         instead, of `arena.privacy_curves` or as a text: "mu=1", "rho=0.5", "rdp=8,2" or a CSV file.
     games: in each world; default: 100,000, with until_refuted at most 10 million.

@@ -13,8 +13,8 @@ from arena.privacy_curves import PrivacyCurve
 from arena.randomness import block_seed
 from arena.settings import at_least, check_value, less_than, more_than, number, whole
 from audits.api.audit import split_settings
-from audits.data.user_data import read_data
 from audits.api.certify import Scores, check_claim, describe_outcome, read_scores
+from audits.api.user_data import read_data
 from audits.registry.match import Match, build_match, check_protected, read_claim
 from audits.registry.players import GivenAdversary, GivenLearner, copy_learner
 from audits.registry.suggestions import explain_arguments

@@ -12,7 +12,7 @@ import attrs
 from arena import Adversary, InvalidArgument, Learner, Sample
 from arena.capabilities import HasPracticalConstants
 from audits.api.audit import split_settings
-from audits.data.user_data import read_sample
+from audits.api.user_data import read_sample
 from audits.races.online_race import plan_online_race
 from audits.races.predictor_race import PROTOCOL, ROUNDS, check_rounds, plan_predictor_race
 from audits.races.race import Race, concepts_of

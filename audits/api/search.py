@@ -11,7 +11,7 @@ from audits.adversary_search.adversary_search import ERROR, EXAMPLES, SearchProg
 from audits.adversary_search.adversary_search import search as search_adversary
 from audits.adversary_search.search_report import SearchResult
 from audits.api.audit import claim_for_function, split_settings
-from audits.data.user_data import read_data
+from audits.api.user_data import read_data
 from audits.registry.match import change_claim, read_claim, resolve_claim, resolve_curve
 from audits.registry.players import GivenLearner, configure_learner
 from audits.registry.suggestions import explain_arguments
@@ -39,8 +39,8 @@ def search(
 ) -> SearchResult:
     """Search for an adversary that refutes a learner's claim of privacy.
 
-    learner, settings, curve, neighbours, user: as in `audits.audit`, and so data, whose examples are tried, too; for
-        a function also a strategy of data: `audits.table`, `audits.records`, or any of Hypothesis.
+    learner, settings, curve, neighbours, user: as in `audits.audit`, and so data, whose examples are tried,
+        too; for a function also a strategy of data: `audits.table`, `audits.records`, or any of Hypothesis.
     epsilon, delta: the claim, ε in nats; default: the learner's.
     error: the probability, at most, that the whole search refutes a true claim.
     examples: the number of adversaries to try. games: in each world to confirm one, at most.

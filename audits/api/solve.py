@@ -10,7 +10,7 @@ import attrs
 from arena import InvalidArgument, Learner, OnlineLaw
 from arena.settings import is_number
 from audits.api.audit import split_settings
-from audits.data.user_data import read_data, read_sample
+from audits.api.user_data import read_data, read_sample
 from audits.exact_loss.exact_audit import ExactAudit
 from audits.exact_loss.exact_audit import exact as compute_exact
 from audits.registry.match import build_match, find_protocol

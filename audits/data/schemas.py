@@ -1,8 +1,7 @@
 """Schemas of the user's data: from strategies of columns and records, from examples, and from any strategy.
 
-Each maker returns a Hypothesis strategy, which draws what the mechanism receives and composes like all others.
-The schema behind it is found again by `find_schema`.
-"""
+Each maker returns a Hypothesis strategy, which draws what the mechanism receives and composes like all
+others. The schema behind it is found again by `find_schema`."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ from hypothesis.errors import HypothesisException
 from arena.claims import read_relation
 from arena.errors import InvalidArgument
 from arena.frames import PANDAS, POLARS, PandasForm, PolarsForm, find_library, has_plain_index
-from arena.records import Records, record_key
+from arena.records import record_key
 from arena.schema import ArrayForm, Form, LabelledForm, ListForm, Schema, TablesForm, UserForm, VectorForm
 
 Strategy = st.SearchStrategy[Any]
@@ -166,9 +165,7 @@ def labelled(
         max_size=max_size,
         blank=blank,
         columns=columns,
-        examples=tuple(
-            zip(_repeat(rows, _MOST_EXAMPLES), _repeat(values, _MOST_EXAMPLES), strict=True)
-        ),
+        examples=tuple(zip(_repeat(rows, _MOST_EXAMPLES), _repeat(values, _MOST_EXAMPLES), strict=True)),
     )
     return _register(schema, st.tuples(row, targets))
 
@@ -202,15 +199,16 @@ def _scale(distance: float, number: int) -> float:
 
 
 def tables(*, user: str | Callable[[Any], Any] | None = None, **of_name: Strategy) -> Strategy:
-    """A strategy of dictionaries of tables, by their names. of_name: made by `table`. user: the column of every
-    table that says whose a row is, or a function of (name, row)."""
+    """A strategy of dictionaries of tables, by their names. of_name: made by `table`. user: the column of
+    every table that says whose a row is, or a function of (name, row)."""
     parts = {name: find_schema(strategy) for name, strategy in of_name.items()}
     schema = Schema(
         form=TablesForm({name: part.form for name, part in parts.items()}),
         user=user,
         unique=tuple((name, place) for name, part in parts.items() for place in part.unique),
         examples=tuple(
-            (name, record) for rows in zip(*(p.examples for p in parts.values()), strict=True)
+            (name, record)
+            for rows in zip(*(p.examples for p in parts.values()), strict=True)
             for name, record in zip(parts, rows, strict=True)
         ),
     )
@@ -243,8 +241,9 @@ def _register(schema: Schema, record: Strategy) -> Strategy:
 
 
 def find_schema(strategy: Strategy) -> Schema:
-    """The schema of a strategy of data, whether made here or any other that draws lists, arrays, pairs (X, y),
-    DataFrames, or dictionaries of these. Raises: InvalidArgument if it draws nothing, or anything else."""
+    """The schema of a strategy of data, whether made here or any other that draws lists, arrays, pairs (X,
+    y), DataFrames, or dictionaries of these. Raises: InvalidArgument if it draws nothing, or anything
+    else."""
     if strategy in _schemas:
         return _schemas[strategy][0]
     drawn = draw_values(strategy, "data")
@@ -253,15 +252,13 @@ def find_schema(strategy: Strategy) -> Schema:
     whole = [(data, form) for data, form in zip(drawn, forms, strict=True) if form == last]
     rows = [record for data, form in whole for record in form.unpack(data)]
     sizes = [len(form.unpack(data)) for data, form in whole]
-    schema = Schema(
-        form=last, min_size=min(sizes), examples=tuple(_order_values(rows)[:_MOST_EXAMPLES])
-    )
+    schema = Schema(form=last, min_size=min(sizes), examples=tuple(_order_values(rows)[:_MOST_EXAMPLES]))
     return _schemas.setdefault(strategy, (schema, None))[0]
 
 
 def list_record_strategies(strategy: Strategy) -> tuple[Strategy, Strategy | None]:
-    """A strategy of the records of the data that a strategy draws and, unless `table` or the like made it, one
-    of their lists, as runs."""
+    """A strategy of the records of the data that a strategy draws and, unless `table` or the like made it,
+    one of their lists, as runs."""
     schema = find_schema(strategy)
     record = _schemas[strategy][1]
     if record is not None:
@@ -275,8 +272,8 @@ def _make_runs(rows: list[Any]) -> list[tuple[Any, int]]:
 
 
 def infer_schema(data: Any, other: Any = None, **options: Any) -> Schema:
-    """The schema of data like an example and, if there are two, of both. Raises: InvalidArgument for data of an
-    unknown kind, or two of different kinds."""
+    """The schema of data like an example and, if there are two, of both. Raises: InvalidArgument for data of
+    an unknown kind, or two of different kinds."""
     form = _find_form(data)
     if isinstance(form, PandasForm) and other is not None and find_library(other) == PANDAS:
         form = PandasForm.of(data, indexed=not (has_plain_index(data) and has_plain_index(other)))
@@ -298,8 +295,10 @@ def _find_form(data: Any) -> Form:
         return TablesForm({name: _find_form(part) for name, part in data.items()})
     raise InvalidArgument(
         "data must be a DataFrame, an array, a pair (X, y), a list of records, or a dictionary of these",
-        value=type(data).__name__,
-        remedy="For anything else write audits.records(record, pack=...), where pack makes it of records.",
+        value=data if isinstance(data, str) else type(data).__name__,
+        remedy="Read a file first, as pd.read_csv does."
+        if isinstance(data, str)
+        else "For anything else write audits.records(record, pack=...), where pack makes it of records.",
     )
 
 

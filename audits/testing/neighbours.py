@@ -37,12 +37,14 @@ def neighbours(
 ) -> st.SearchStrategy[NeighbourPair]:
     """A strategy of pairs of neighbouring data, of the type that `data` has or draws.
 
-    data: a strategy of `audits.table`, `audits.records` and so on, or any that draws lists, arrays, pairs (X, y)
-    or DataFrames; or an example of such data. relation: "add or remove one" and so on; default: that of vectors.
+    data: a strategy of `audits.table`, `audits.records` and so on, or any that draws lists, arrays, pairs (X,
+    y) or DataFrames; or an example of such data. relation: "add or remove one" and so on; default: that of
+    vectors.
     user: whose a record is, unless the schema says it. They shrink to few, simple and equal records.
 
     >>> from hypothesis import find, strategies as st
-    >>> find(neighbours(st.lists(st.integers(0, 9)), "add or remove one"), lambda pair: len(pair.y) > len(pair.x))
+    >>> pairs = neighbours(st.lists(st.integers(0, 9)), "add or remove one")
+    >>> find(pairs, lambda pair: len(pair.y) > len(pair.x))
     x = []
     y = [0]  # record 1 is added: 0
     """
@@ -91,4 +93,4 @@ def show_pair(
     return "\n".join([lines[0], f"{lines[1]}  # {text}"])
 
 
-__all__ = ["Neighbours", "NeighbourPair", "neighbours"]
+__all__ = ["NeighbourPair", "Neighbours", "neighbours"]

@@ -59,7 +59,10 @@ class Function(ForeignClaim):
         default=None,
         kw_only=True,
         validator=attrs.validators.optional(attrs.validators.instance_of(Schema)),
-        metadata={"help": "what data are, if they are records of another kind; path/to/file.py:NAME", "unit": ""},
+        metadata={
+            "help": "what data are, if they are records of another kind; path/to/file.py:NAME",
+            "unit": "",
+        },
     )
     epsilon: float | None = setting(None, unit="nats", help="ε of the claim; default: no claim")
     delta: float = setting(0.0, unit="probability", help="δ of the claim", check=[at_least(0), less_than(1)])

@@ -111,7 +111,7 @@ def test_exact_search_and_race_report_themselves() -> None:
         ((LaplaceCount(),), {"until_refuted": "no"}, "until_refuted must be True or False"),
         ((LaplaceCount(), CountSwap(sample=[1, 2])), {}, "sample of count-swap must be an arena.Sample"),
         ((release_mean,), {}, "epsilon=..., in nats"),
-        ((release_mean,), {"data": "x.csv", "epsilon": 1}, "data must be an array"),
+        ((release_mean,), {"data": "x.csv", "epsilon": 1}, "data must be a DataFrame, an array"),
         ((release_mean,), {"neighbour": DATA, "epsilon": 1}, "neighbour is given without data"),
         ((release_mean,), {"data": DATA, "neighbour": DATA, "epsilon": 1}, "differ in one of them"),
         ((LaplaceCount(),), {"settings": {"epsilon": 1.0}}, "which has its settings already"),

@@ -10,7 +10,6 @@ from hypothesis.strategies import SearchStrategy
 
 from arena import InvalidArgument, Sample
 from arena.claims import Relation, read_relation
-from arena.dataset import Dataset
 from arena.records import Records
 from arena.schema import Schema
 from audits.data.schemas import find_schema, infer_schema
@@ -25,7 +24,7 @@ def read_data(
     settings: PlayerSettings,
     neighbours: Relation | str | None = None,
     user: Any = None,
-) -> tuple[Dataset | None, PlayerSettings]:
+) -> tuple[Any, PlayerSettings]:
     """The user's data as a dataset, if they are no strategy, and the settings with what follows from them.
 
     A function receives what is given, as records of a schema; but an array of floats, or a pair of such an
