@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from arena.errors import InvalidArgument
-from arena.schema import Form
+from arena.schema import Form, show_value
 
 PANDAS, POLARS = "pandas", "polars"
 _ATOMS = {str, float, int, bool, bytes, type(None)}
@@ -101,20 +101,38 @@ class PandasForm(Form):
 
     def show(self, records: Sequence[Any]) -> str:
         frame = self.pack(records)
-        columns = {name: frame.iloc[:, place].tolist() for place, name in enumerate(self.columns)}
-        more = "" if self.index is None else f", index={frame.index.tolist()!r}"
+        cells = [frame.iloc[:, place].tolist() for place in range(len(self.dtypes))]
+        columns = [
+            f"{show_value(name)}: {_show_column(column, dtype)}"
+            for name, column, dtype in zip(self.columns, cells, self.dtypes, strict=True)
+        ]
         types = {
             name: str(dtype)
-            for place, (name, dtype) in enumerate(zip(self.columns, self.dtypes, strict=True))
-            if dtype != _usual_dtype(frame.iloc[:, place].tolist())
+            for name, column, dtype in zip(self.columns, cells, self.dtypes, strict=True)
+            if not hasattr(dtype, "categories") and dtype != _usual_dtype(column)
         }
-        return f"pd.DataFrame({columns!r}{more})" + (f".astype({types!r})" if types else "")
+        more = "" if self.index is None else f", index={_show_index(frame.index)}"
+        return f"pd.DataFrame({{{', '.join(columns)}}}{more})" + (f".astype({types!r})" if types else "")
+
+
+def _show_index(index: Any) -> str:
+    labels, names = show_value(index.tolist()), list(index.names)
+    if len(names) > 1:
+        return f"pd.MultiIndex.from_tuples({labels}, names={names!r})"
+    return labels if names == [None] else f"pd.Index({labels}, name={names[0]!r})"
+
+
+def _show_column(cells: list[Any], dtype: Any) -> str:
+    if not hasattr(dtype, "categories"):
+        return show_value(cells)
+    ordered = ", ordered=True" if dtype.ordered else ""
+    return f"pd.Categorical({show_value(cells)}, {show_value(dtype.categories.tolist())}{ordered})"
 
 
 def _usual_dtype(cells: list[Any]) -> Any:
     import pandas as pd
 
-    return pd.Series(cells).dtype
+    return pd.DataFrame({0: cells}).dtypes[0]
 
 
 def has_plain_index(frame: Any) -> bool:
@@ -172,4 +190,4 @@ class PolarsForm(Form):
         columns = zip(*records, strict=True) if records else [()] * len(self.types)
         cells = {name: list(column) for (name, _), column in zip(self.types, columns, strict=True)}
         types = ", ".join(f"{name!r}: pl.{kind}" for name, kind in self.types)
-        return f"pl.DataFrame({cells!r}, schema={{{types}}})"
+        return f"pl.DataFrame({show_value(cells)}, schema={{{types}}})"

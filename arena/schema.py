@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
@@ -48,7 +49,7 @@ class Form(ABC):
 
     def show(self, records: Sequence[Any]) -> str:
         """The data as the user would write them, as Python code."""
-        return repr(self.pack(records))
+        return show_value(self.pack(records))
 
     def list_names(self, number: int) -> list[Any]:
         """The names of the fields of a record, which has so many, for `with_field`; empty without any."""
@@ -101,7 +102,7 @@ class ArrayForm(Form):
 
     def show(self, records: Sequence[Any]) -> str:
         kind = "" if self.dtype == np.dtype(float).str else f", dtype={np.dtype(self.dtype).name!r}"
-        return f"np.array({_show_lists(records)}{kind})"
+        return f"np.array({show_value(_as_list(records))}{kind})"
 
 
 @attrs.frozen
@@ -226,7 +227,7 @@ class UserForm(Form):
         raise NotImplementedError  # each game gets a packing of its own
 
     def show(self, records: Sequence[Any]) -> str:
-        return f"{callable_name(self.make)}({list(records)!r})"
+        return f"{callable_name(self.make)}({show_value(list(records))})"
 
 
 def _replace_part(record: Any, name: Any, value: Any) -> Any:
@@ -240,11 +241,24 @@ def _replace_part(record: Any, name: Any, value: Any) -> Any:
     return changed
 
 
-def _show_lists(value: Any) -> str:
-    """Nested tuples and sequences as nested lists."""
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_show_lists, value))}]"
+def show_value(value: Any) -> str:
+    """A value as Python code, in which pandas is `pd`."""
+    kind = type(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
+    if kind.__module__.partition(".")[0] == "pandas":
+        missing = {"NAType": "pd.NA", "NaTType": "pd.NaT"}
+        return missing.get(kind.__name__, f"pd.{value!r}")
+    if kind in (list, tuple):
+        parts = ", ".join(map(show_value, value))
+        return f"[{parts}]" if kind is list else f"({parts}{',' * (len(value) == 1)})"
+    if kind is dict:
+        return "{" + ", ".join(f"{show_value(key)}: {show_value(part)}" for key, part in value.items()) + "}"
     return repr(value)
+
+
+def _as_list(value: Any) -> Any:
+    return list(map(_as_list, value)) if isinstance(value, list | tuple) else value
 
 
 def _as_tuple(value: Any) -> Any:

@@ -1,0 +1,259 @@
+"""Schemas of the user's data: what is drawn, packed and unpacked again, for every kind of data."""
+
+from __future__ import annotations
+
+import copy
+import datetime
+import sys
+from datetime import date
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import find, given
+from hypothesis import strategies as st
+
+import audits
+from arena import InvalidArgument
+from arena.claims import read_relation
+from arena.records import Records
+from arena.schema import Schema
+from audits.adversary_search.record_strategies import list_obvious, neighbouring_records
+from audits.data.schemas import draw_values, find_schema, infer_schema
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+
+FRAME = pd.DataFrame(
+    {
+        "age": [31, 44, 29],
+        "name": ["Ann", None, "Cy"],
+        "city": pd.Categorical(["north", "south", "north"]),
+        "born": pd.to_datetime(["1990-01-01", None, "1995-06-30"]),
+        "visits": pd.array([1, None, 3], dtype="Int64"),
+        "income": [1.5, np.nan, 2.0],
+        "member": [True, False, True],
+        "tags": [["a"], [], ["b", "c"]],
+    }
+)
+SIMPLE = FRAME.drop(columns=["city", "tags"])
+DATA = {
+    "frame": FRAME,
+    "labelled rows": FRAME.drop(index=1),
+    "rows by name": FRAME.dropna().set_index("name"),
+    "two indices": FRAME.dropna().set_index(["name", "age"]),
+    "no rows": FRAME.iloc[:0],
+    "polars": pl.from_pandas(SIMPLE),
+    "array of integers": np.array([[1, 2], [3, 4]], dtype=np.int32),
+    "numbers": np.array([0.5, 1.5]),
+    "X and y": (np.array([[0.5], [1.0]]), np.array([3.5, -1.0])),
+    "list": ["a", "b"],
+    "tuple": (1, None),
+    "tables": {"people": SIMPLE, "trips": FRAME[["age", "income"]]},
+}
+
+
+def is_same(one: Any, other: Any) -> bool:
+    if isinstance(one, pd.DataFrame):
+        pd.testing.assert_frame_equal(one, other)
+        return True
+    if isinstance(one, pl.DataFrame):
+        return bool(one.equals(other)) and one.schema == other.schema
+    if isinstance(one, np.ndarray):
+        return one.dtype == other.dtype and np.array_equal(one, other)
+    if isinstance(one, dict):
+        return list(one) == list(other) and all(is_same(one[name], other[name]) for name in one)
+    if isinstance(one, tuple) and one and isinstance(one[0], np.ndarray):
+        return all(map(is_same, one, other))
+    return type(one) is type(other) and one == other
+
+
+@pytest.mark.parametrize("data", DATA.values(), ids=DATA)
+def test_what_goes_in_is_what_is_received_in_each_game(data: Any) -> None:
+    schema = infer_schema(data)
+    games = list(schema.pack_games(Records(schema.form.unpack(data)), 3))
+    assert all(is_same(game, data) for game in games)
+
+
+@pytest.mark.parametrize("data", DATA.values(), ids=DATA)
+def test_data_are_shown_as_code_that_makes_them(data: Any) -> None:
+    schema = infer_schema(data)
+    made = eval(
+        schema.form.show(schema.form.unpack(data)), {"pd": pd, "pl": pl, "np": np, "datetime": datetime}
+    )
+    assert is_same(made, data)
+
+
+@pytest.mark.parametrize("name", ["frame", "array of integers", "list", "X and y", "tables"])
+def test_no_game_sees_what_another_has_changed(name: str) -> None:
+    data, schema = DATA[name], infer_schema(DATA[name])
+
+    def spoil(received: Any) -> None:
+        if isinstance(received, pd.DataFrame):
+            received.iloc[0, 0] = 99
+            if "tags" in received:
+                received["tags"].iloc[0].append("spoilt")
+        elif isinstance(received, dict):
+            spoil(received["people"])
+        elif isinstance(received, tuple):
+            received[0][:] = 0
+        else:
+            received[0] = received[1]
+
+    for received in schema.pack_games(Records(schema.form.unpack(data)), 3):
+        assert is_same(received, data)
+        spoil(received)
+
+
+def test_a_removed_row_is_one_change_by_its_label_or_without_labels() -> None:
+    for other in (FRAME.drop(index=1), FRAME.drop(index=1).reset_index(drop=True)):
+        schema = infer_schema(FRAME, other)
+        worlds = [Records(schema.form.unpack(frame)) for frame in (FRAME, other)]
+        assert read_relation("add or remove one").count_changes(*worlds, len) == 1
+
+
+PEOPLE = {
+    "pandas": audits.table(age=st.integers(0, 120), city=st.sampled_from(["north", "south"]), user="age"),
+    "polars": audits.table(age=st.integers(0, 120), name=st.none() | st.text(), library="polars"),
+    "records": audits.records(st.text(), pack=tuple),
+    "labelled": audits.labelled(features=2, targets=st.floats(-1, 1)),
+    "vector": audits.vector(4, metric="l1", distance=2.0),
+    "tables": audits.tables(
+        people=audits.table(person=st.integers(0, 9), unique="person"),
+        trips=audits.table(person=st.integers(0, 9), km=st.floats(0, 100)),
+        user="person",
+    ),
+    "like a frame": audits.table_like(FRAME),
+    "lists": st.lists(st.dates(), min_size=1),
+}
+KINDS = {
+    "pandas": pd.DataFrame,
+    "polars": pl.DataFrame,
+    "records": tuple,
+    "labelled": tuple,
+    "vector": np.ndarray,
+    "tables": dict,
+    "like a frame": pd.DataFrame,
+    "lists": list,
+}
+
+
+@pytest.mark.parametrize("name", PEOPLE)
+def test_strategies_draw_what_the_mechanism_receives(name: str) -> None:
+    drawn = draw_values(PEOPLE[name], "data", 30)
+    assert {type(data) for data in drawn} == {KINDS[name]}
+    schema = find_schema(PEOPLE[name])
+    assert all(is_same(schema.form.pack(schema.form.unpack(data)), data) for data in drawn)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("name", "relation"),
+    [
+        ("pandas", "add or remove one"),
+        ("pandas", "add or remove a user of at most 4"),
+        ("polars", "replace one"),
+        ("records", "replace a group of 2"),
+        ("labelled", "replace one"),
+        ("vector", "at L1 distance at most 2"),
+        ("tables", "add or remove a user of at most 5"),
+        ("like a frame", "add or remove one"),
+        ("lists", "add or remove one"),
+    ],
+)
+def test_neighbours_are_neighbours_that_the_schema_allows(name: str, relation: str) -> None:
+    schema, chosen = find_schema(PEOPLE[name]), read_relation(relation)
+
+    def check(pair: tuple[Records, Records]) -> None:
+        assert 1 <= chosen.count_changes(*pair, schema.users_of) <= chosen.size
+        assert all(schema.allows_size(records.size) for records in pair)
+        for records in pair:
+            assert len(schema.drop_repetitions(records.rows())) == records.size
+            next(schema.pack_games(records, 1))
+
+    given(neighbouring_records(schema, chosen))(check)()
+    for pair in list_obvious(schema, chosen):
+        check(pair)
+    if schema.relation is None:
+        assert list_obvious(schema, chosen)
+    pair = find(audits.neighbours(PEOPLE[name], relation), lambda pair: True)
+    assert {type(pair.x), type(pair.y)} == {KINDS[name]}
+
+
+@pytest.mark.thorough
+def test_pairs_shrink_and_show_the_code_that_makes_them() -> None:
+    people = audits.table(name=st.text(), city=st.sampled_from(["north", "south"]))
+    pair = find(
+        audits.neighbours(people, "add or remove one"),
+        lambda pair: set(pair.x["city"]) != set(pair.y["city"]) and len(pair.y) > len(pair.x) > 0,
+    )
+    namespace: dict[str, Any] = {"pd": pd}
+    exec(repr(pair), namespace)
+    assert is_same(namespace["x"], pair.x)
+    assert is_same(namespace["y"], pair.y)
+    assert repr(pair).endswith("# record 2 is added: ('', 'south')")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: audits.table(age=st.nothing()), "column 'age' must draw something"),
+        (lambda: audits.table(age=[1, 2]), "column 'age' must be a Hypothesis strategy"),
+        (lambda: audits.table(), "needs at least one column"),
+        (lambda: audits.table(age=st.integers(), user="id"), "no such column"),
+        (lambda: audits.table(age=st.integers(), min_size=3, max_size=2), "min_size and max_size"),
+        (
+            lambda: audits.records(st.text(), pack=len_of_first),
+            r"len_of_first failed on 0 records, IndexError",
+        ),
+        (lambda: audits.vector(3, metric="l3"), "metric must be l1, l2 or linf"),
+        (lambda: audits.table_like("people.csv"), "Read a file first"),
+        (lambda: find_schema(st.integers()), "data must be a DataFrame"),
+    ],
+)
+def test_mistakes_are_named(make: Any, message: str) -> None:
+    with pytest.raises(InvalidArgument, match=message):
+        make()
+
+
+def len_of_first(records: list[str]) -> int:
+    return len(records[0])
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA, pd.NaT], ids=str)
+def test_a_record_without_a_user_is_refused(missing: Any) -> None:
+    schema = Schema(form=infer_schema([()]).form, user=0, examples=((1,),))
+    with pytest.raises(InvalidArgument, match="every record must have a user"):
+        schema.users_of([(1, "a"), (missing, "b")])
+
+
+def test_dates_and_missing_values_are_drawn_like_those_of_an_example() -> None:
+    schema = infer_schema([date(2020, 1, 1), None])
+    drawn = {
+        record
+        for pair in [find(neighbouring_records(schema, read_relation("replace one")), lambda pair: True)]
+        for records in pair
+        for record in records.rows()
+    }
+    assert drawn == {date(2020, 1, 1), None}
+
+
+@pytest.mark.thorough
+def test_neither_library_is_imported_unless_it_is_used() -> None:
+    import subprocess
+
+    code = (
+        "import sys, audits; from hypothesis import strategies as st; "
+        "audits.search(lambda data, rng: len(data) + rng.laplace(), data=st.lists(st.text()), epsilon=1.0, "
+        "neighbours='add or remove one', examples=2, games=100); "
+        "print('pandas' in sys.modules, 'polars' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "False False", done.stderr
+
+
+def test_schemas_are_compared_by_what_they_say() -> None:
+    schema = find_schema(PEOPLE["pandas"])
+    assert schema == copy.deepcopy(schema)
+    assert hash(schema) == hash(copy.deepcopy(schema))
+    assert schema != find_schema(PEOPLE["lists"])
