@@ -32,6 +32,9 @@ class PandasForm(Form):
     dtypes: tuple[Any, ...]
     index: Any = attrs.field(default=None, eq=repr, hash=False)
 
+    def describe(self) -> str:
+        return f"DataFrame with {', '.join(map(str, self.columns))}"
+
     @classmethod
     def of(cls, frame: Any, *, indexed: bool | None = None) -> PandasForm:
         """The form of a frame. indexed: default: unless its rows are labelled 0, 1, 2, …"""
@@ -148,6 +151,9 @@ class PolarsForm(Form):
     """A DataFrame of polars. A record is the tuple of a row's values. types: of the columns, by name."""
 
     types: tuple[tuple[str, Any], ...]
+
+    def describe(self) -> str:
+        return f"DataFrame of polars with {', '.join(name for name, _ in self.types)}"
 
     @classmethod
     def of(cls, frame: Any) -> PolarsForm:

@@ -51,6 +51,10 @@ class Form(ABC):
         """The data as the user would write them, as Python code."""
         return show_value(self.pack(records))
 
+    @abstractmethod
+    def describe(self) -> str:
+        """What the mechanism receives, in a few words."""
+
     def list_names(self, number: int) -> list[Any]:
         """The names of the fields of a record, which has so many, for `with_field`; empty without any."""
         return list(range(number))
@@ -61,6 +65,9 @@ class ListForm(Form):
     """A list or a tuple of the records. kind: list or tuple."""
 
     kind: type = list
+
+    def describe(self) -> str:
+        return f"{self.kind.__name__} of records"
 
     def pack(self, records: Sequence[Any]) -> Any:
         return tuple(records) if self.kind is tuple else list(records)
@@ -77,6 +84,10 @@ class ArrayForm(Form):
 
     dtype: str
     shape: tuple[int, ...] = ()
+
+    def describe(self) -> str:
+        rows = f"rows of shape {self.shape}" if self.shape else "numbers"
+        return f"array of {rows}, {np.dtype(self.dtype).name}"
 
     def pack(self, records: Sequence[Any]) -> np.ndarray:
         array = np.empty((len(records), *self.shape), self.dtype)
@@ -111,6 +122,9 @@ class LabelledForm(Form):
 
     features: ArrayForm
     targets: ArrayForm
+
+    def describe(self) -> str:
+        return f"(X, y) with X an {self.features.describe()} and y an {self.targets.describe()}"
 
     def pack(self, records: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
         return self.features.pack([x for x, _ in records]), self.targets.pack([y for _, y in records])
@@ -148,6 +162,9 @@ class TablesForm(Form):
 
     forms: dict[str, Form] = attrs.field(hash=False)
 
+    def describe(self) -> str:
+        return "; ".join(f"{name}: {form.describe()}" for name, form in self.forms.items())
+
     def pack(self, records: Sequence[Any]) -> dict[str, Any]:
         of_table: dict[str, list[Any]] = {name: [] for name in self.forms}
         for name, record in records:
@@ -182,6 +199,9 @@ class VectorForm(Form):
 
     length: int
 
+    def describe(self) -> str:
+        return f"vector of {count_things(self.length, 'number')}"
+
     def pack(self, records: Sequence[Any]) -> np.ndarray:
         return np.array([part for record in records for part in record], float)
 
@@ -203,6 +223,9 @@ class UserForm(Form):
     """What a function of the user's makes of a list of records."""
 
     make: Callable[[list[Any]], Any] = attrs.field(eq=fingerprint, repr=callable_name)
+
+    def describe(self) -> str:
+        return f"what {callable_name(self.make)} makes of records"
 
     def pack(self, records: Sequence[Any]) -> Any:
         try:
@@ -288,6 +311,7 @@ class Schema:
     min_size, max_size: of the lists for which the claim is meant. blank: the record that is received in place
     of a blank one, where neighbours zero out one. unique: places of fields in which no value occurs twice;
     of several tables, pairs of a table and a place. relation: of vectors, their neighbours.
+    source: where it is defined, as path/to/file.py:NAME, if that is known.
     examples: records that may occur, the simplest first. columns: the values that each field of a record may
     have, if any combination of these is a record.
     """
@@ -299,6 +323,7 @@ class Schema:
     blank: Any = attrs.field(default=None, eq=record_key)
     unique: tuple[Any, ...] = ()
     relation: Relation | None = None
+    source: str = attrs.field(default="", eq=False)
     examples: tuple[Any, ...] = attrs.field(default=(), eq=_list_keys, repr=False)
     columns: tuple[tuple[Any, ...], ...] | None = attrs.field(default=None, eq=_list_column_keys, repr=False)
 
@@ -308,6 +333,12 @@ class Schema:
             raise InvalidArgument(
                 "min_size and max_size must be numbers of records, in this order", value=sizes
             )
+
+    def __str__(self) -> str:
+        most = "" if self.max_size is None else f" to {self.max_size:,}"
+        sizes = f", {self.min_size:,}{most or ' or more'} records" if self.min_size or most else ""
+        user = callable_name(self.user) if callable(self.user) else self.user
+        return f"{self.form.describe()}{sizes}" + (f" of the user {user}" if user is not None else "")
 
     def pack_games(self, records: Records, games: int) -> Iterator[Any]:
         """What each of so many games receives: data of its own. Raises: InvalidArgument for a number of

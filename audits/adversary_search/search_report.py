@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 
 from arena import Claim, Learner
+from arena.capabilities import read_schema
 from arena.players import finite_domain
 from audits.adversary_search.exploration import EVIDENCE_THRESHOLD
 from audits.adversary_search.point_strategies import constant_points_of, far_points_of, points_of, round_limit
@@ -157,6 +158,11 @@ def _rows(result: SearchResult) -> list[tuple[str, str]]:
 def _describe_space(result: SearchResult) -> str:
     """From which points adversaries were drawn, and how long their games could be."""
     learner = result.learner
+    schema = read_schema(learner)
+    if schema is not None:
+        drawn = "values of their fields" if schema.columns is not None else "examples"
+        number = sum(map(len, schema.columns)) if schema.columns is not None else len(schema.examples)
+        return f"{schema}, from {number:,} {drawn}"
     constants = [point for points in constant_points_of(learner) for point in points]
     points = list(dict.fromkeys([*points_of(learner), *far_points_of(learner), *constants]))
     words = f"{len(points)} points with numbers from {np.min(points):g} to {np.max(points):g}"

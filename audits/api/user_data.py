@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import attrs
@@ -10,6 +11,7 @@ from hypothesis.strategies import SearchStrategy
 
 from arena import InvalidArgument, Sample
 from arena.claims import Relation, read_relation
+from arena.errors import is_users_file
 from arena.records import Records
 from arena.schema import Schema
 from audits.data.schemas import find_schema, infer_schema
@@ -63,7 +65,7 @@ def read_records(
     if isinstance(data, Schema):
         schema, dataset = data, None
     elif isinstance(data, SearchStrategy):
-        schema, dataset = find_schema(data), None
+        schema, dataset = attrs.evolve(find_schema(data), source=_find_source(data)), None
     else:
         schema = infer_schema(data, neighbour)
         dataset = Records(schema.form.unpack(data))
@@ -77,6 +79,17 @@ def read_records(
             remedy="Give data=, as well, or search with the strategy: audits.search.",
         )
     return schema, dataset, Records(schema.form.unpack(neighbour))
+
+
+def _find_source(strategy: object) -> str:
+    """Where a module of the user's defines a strategy, as path/to/file.py:NAME; empty if none does."""
+    for module in list(sys.modules.values()):
+        path = getattr(module, "__file__", None)
+        if path and is_users_file(path):
+            for name, value in list(vars(module).items()):
+                if value is strategy:
+                    return f"{path}:{name}"
+    return ""
 
 
 def is_plain_sample(data: object) -> bool:

@@ -12,18 +12,21 @@ from typing import Any, TypeVar, dataclass_transform, get_type_hints
 import attrs
 import click
 
-from arena import InvalidArgument, Sample
+from arena import InvalidArgument, Learner, Sample
 from arena.privacy_curves import parse_curve
+from arena.records import Records
 from audits.cli.completion import (
     complete_adversaries,
     complete_learners,
     complete_protocols,
     complete_settings,
 )
-from audits.data.csv_files import load_sample
+from audits.data.csv_files import load_sample, read_frame
 from audits.data.output_files import check_output_file
 from audits.registry.match import Match, PlayerSettings, build_match
+from audits.registry.players import is_function
 from audits.registry.settings_text import parse_value
+from audits.registry.user_files import load_schema
 from audits.runs.plan import list_arguments
 from audits.runs.workers import Workers
 from audits.runs.workers.workers import LOKY
@@ -228,9 +231,53 @@ class DataOptions:
     user: str | None = option(
         "--user",
         metavar="COLUMN",
-        help="Column that says whose an example is, for claims about users. Its values are numbered, and the "
-        "number is the last coordinate of the points. Default: points hold the columns --x only.",
+        help="Column that says whose an example is, for claims about users. With --x its values are "
+        "numbered, and the number is the last coordinate of the points.",
     )
+    neighbours: str | None = option(
+        "--neighbours",
+        metavar="RELATION",
+        help="How the data of the two worlds differ, for a function: replace-one (default), "
+        "add-or-remove-one, 'add or remove a user of at most 5', ...",
+    )
+    schema: str | None = option(
+        "--schema",
+        metavar="FILE.py:NAME",
+        help="What a function receives: a strategy such as audits.table(...), or an example of the data. "
+        "Default: a DataFrame with the columns of --data, unless --x names some.",
+    )
+
+    def read(self, learner: str, settings: PlayerSettings) -> tuple[Any, PlayerSettings]:
+        """The data, or a function that reads them, and the settings with what follows from them."""
+        from audits.api.user_data import read_data  # slow to import
+
+        if not is_function(learner):
+            if self.schema is not None or self.neighbours is not None:
+                raise click.UsageError(
+                    "--schema and --neighbours are for functions; `arena show` lists the settings of a learner."
+                )
+            return self.get_source(), settings
+        if self.schema is None and (self.data is None or self.x or self.y is not None):
+            source = self.get_source()
+            return source, read_data(learner, None, None, settings, self.neighbours)[1]
+        given: Any = None if self.data is None else read_frame(self.data)
+        if self.schema is None:
+            return read_data(learner, given, None, settings, self.neighbours, self.user)
+        schema = load_schema(self.schema)
+        _, settings = read_data(learner, schema, None, settings, self.neighbours, self.user)
+        return None if given is None else Records(schema.form.unpack(given)), settings
+
+    def list_record_options(self, learner: Learner) -> list[str]:
+        """The options, for another command, that say what records a function receives."""
+        if not learner.receives_records:
+            return []
+        named = {
+            "--data": None if self.schema else self.data,
+            "--schema": self.schema,
+            "--neighbours": self.neighbours,
+            "--user": self.user,
+        }
+        return [word for name, value in named.items() if value is not None for word in (name, value)]
 
     def get_source(self) -> Callable[[], Sample] | None:
         """A function that reads the data, if they are given. Raises: UsageError if columns are missing."""
@@ -292,11 +339,13 @@ class MatchOptions(SeedOption, DataOptions, PlayerOptions):
 
     def build(self, *, protocol: str | None = None) -> Match:
         """The configured players and the referee. protocol: unless --protocol names one."""
+        texts = parse_settings([*self.settings, *(f"adversary.{pair}" for pair in self.set_adversary)])
+        data, settings = self.read(self.learner, texts)
         return build_match(
             self.learner,
             self.against,
-            settings=parse_settings([*self.settings, *(f"adversary.{pair}" for pair in self.set_adversary)]),
-            data=self.get_source(),
+            settings=settings,
+            data=data,
             protocol=self.protocol or protocol,
             rounds=self.rounds,
         )

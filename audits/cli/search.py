@@ -85,10 +85,11 @@ def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> int:
       arena search static-erm --epsilon 1 -o found.py
       arena search everlasting-v1 --set halts=4 --seed 7 --jobs 2
       arena search my_learner.py:Mine --examples 5_000 --json
+      arena search my_file.py:f --epsilon 1 --data people.csv --neighbours 'add or remove one'
       arena search my_file.py:f --set epsilon=1 --set receives=points --data people.csv --x age --y income
     """
-    sample = load_data(asked.get_source(), None)
-    settings = parse_settings(asked.settings)
+    source, settings = asked.read(asked.learner, parse_settings(asked.settings))
+    sample = load_data(source, None)
     if settings["adversary"]:
         raise click.UsageError("A search makes its own adversary, which has no settings.")
     learner = configure_learner(asked.learner, settings["learner"], sample)
@@ -114,7 +115,7 @@ def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> int:
 
         result = search_adversary(
             learner,
-            data=sample,
+            data=None if learner.receives_records else sample,
             protocol=asked.protocol,
             error=error,
             examples=asked.examples,
@@ -126,7 +127,8 @@ def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> int:
             curve=asked.curve,
             seed=asked.seed,
         )
-    name = shlex.join([asked.learner, *(word for pair in asked.settings for word in ("--set", pair))])
+    words = [asked.learner, *(word for pair in asked.settings for word in ("--set", pair))]
+    name = shlex.join([*words, *asked.list_record_options(learner)])
     result = attrs.evolve(result, given=name, file=asked.file)
     if asked.file is not None and result.source:
         Path(asked.file).write_text(result.source, encoding="utf-8")

@@ -11,16 +11,18 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import attrs
 import numpy as np
 
-from arena.errors import InvalidArgument
+from arena.errors import InvalidArgument, Unsupported, describe_error, suggest_extra
 from arena.sample import LARGEST_INTEGER, Sample
 from arena.settings import check_size, parse_rows, read_file
 
 _MAX_LISTED = 20  # names in an error message
 _MISSING = ("", "?", "na", "n/a", "nan", "null", "none")  # how files say that a value is missing
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?$")
 _INTEGER = re.compile(r"[+-]?\d+")
 _MAX_SIZE = 256  # MiB of text, whose rows take some twenty times as much memory
 
@@ -61,6 +63,33 @@ def load_sample(
     labels = [row[label] == positive for _, row in table.rows]
     scalar = isinstance(x, str) and user is None
     return Sample([p[0] for p in points] if scalar else points, labels).distinct()
+
+
+def read_frame(path: str | os.PathLike[str]) -> Any:
+    """A DataFrame of pandas with the typed columns of a CSV file: numbers, true and false, dates as ISO 8601
+    writes them, text, and missing values. Raises: InvalidArgument; Unsupported without pandas."""
+    content = read_file("data file", path, mebibytes=_MAX_SIZE)
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise Unsupported(f"pandas cannot be imported ({error})", remedy=suggest_extra("pandas")) from error
+    try:
+        compression = "gzip" if os.fspath(path).endswith(".gz") else None
+        frame = pd.read_csv(io.BytesIO(content), compression=compression)
+    except Exception as error:  # of several parsers
+        raise InvalidArgument(
+            f"{path} cannot be read as a CSV file, {describe_error(error)}",
+            remedy="Give a file with a line of column names.",
+        ) from error
+    for name in frame.columns:
+        written = frame[name].dropna()
+        if len(written) and written.map(_is_date).all():
+            frame[name] = pd.to_datetime(frame[name], format="ISO8601")
+    return frame
+
+
+def _is_date(value: object) -> bool:
+    return isinstance(value, str) and _DATE.match(value) is not None
 
 
 @attrs.frozen(eq=False)

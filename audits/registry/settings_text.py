@@ -20,8 +20,9 @@ from arena.errors import ArenaError, InvalidArgument, describe_error, is_users_f
 from arena.parcels import callable_name
 from arena.players import Adversary, Learner
 from arena.sample import Sample
+from arena.schema import Schema
 from audits.registry.suggestions import suggest
-from audits.registry.user_files import load_function
+from audits.registry.user_files import load_function, load_schema
 
 Player = Learner | Adversary
 P = TypeVar("P", Learner, Adversary)
@@ -150,6 +151,8 @@ def format_own_settings(player: Player) -> dict[str, str]:
 def _format_exactly(value: object) -> str:
     if isinstance(value, float):
         return repr(float(value))
+    if isinstance(value, Schema):
+        return value.source
     code = getattr(value, "__code__", None)
     if code is None or not is_users_file(code.co_filename):
         return format_value(value)
@@ -228,6 +231,7 @@ _PARSERS: dict[Any, Callable[[str, str], Any]] = {
     str: lambda name, text: text,
     tuple[float, float]: _parse_pair,
     Callable[..., Any]: lambda name, text: load_function(text),
+    Schema: lambda name, text: load_schema(text),
 }
 
 

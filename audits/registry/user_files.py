@@ -16,6 +16,7 @@ import attrs
 
 from arena.errors import InvalidArgument, describe_error, is_users_file
 from arena.parcels import register_source
+from arena.schema import Schema
 from arena.settings import file_guard, read_file
 from audits.registry import OWN_PACKAGES, import_own_package
 from audits.registry.origins import list_imports
@@ -35,6 +36,26 @@ def load_function(text: str) -> Callable[..., Any]:
     if not callable(function):
         raise InvalidArgument(f"{path} has no function {name!r}", remedy="Name one that it defines.")
     return function
+
+
+def load_schema(text: str) -> Schema:
+    """The schema at `path/to/file.py:name`: of a strategy of data, or of an example. Raises:
+    InvalidArgument."""
+    from audits.data.schemas import find_schema, infer_schema  # slow to import
+
+    path, _, name = text.rpartition(":")
+    if not path.endswith(".py"):
+        raise InvalidArgument("a schema is named as path/to/file.py:name", value=text)
+    module = vars(load_module(path))
+    if name not in module:
+        raise InvalidArgument(
+            f"{path} defines no {name!r}", remedy="Name a strategy such as audits.table(...)."
+        )
+    given = module[name]
+    if isinstance(given, Schema):
+        return given
+    schema = find_schema(given) if hasattr(given, "flatmap") else infer_schema(given)
+    return attrs.evolve(schema, source=text)
 
 
 def load_module(path: str) -> ModuleType:
