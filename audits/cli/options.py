@@ -254,7 +254,7 @@ class DataOptions:
         if not is_function(learner):
             if self.schema is not None or self.neighbours is not None:
                 raise click.UsageError(
-                    "--schema and --neighbours are for functions; `arena show` lists the settings of a learner."
+                    "--schema and --neighbours are for functions; learners have settings (`arena show`)."
                 )
             return self.get_source(), settings
         if self.schema is None and (self.data is None or self.x or self.y is not None):
