@@ -278,7 +278,15 @@ def infer_schema(data: Any, other: Any = None, **options: Any) -> Schema:
     if isinstance(form, PandasForm) and other is not None and find_library(other) == PANDAS:
         form = PandasForm.of(data, indexed=not (has_plain_index(data) and has_plain_index(other)))
     rows = [*form.unpack(data), *(form.unpack(other) if other is not None else ())]
-    return Schema(form=form, examples=tuple(_order_values(rows)[:_MOST_EXAMPLES]), **options)
+    examples = tuple(_order_values(rows)[:_MOST_EXAMPLES])
+    return Schema(form=form, examples=examples, columns=_list_columns(form, rows), **options)
+
+
+def _list_columns(form: Form, rows: Sequence[Any]) -> tuple[tuple[Any, ...], ...] | None:
+    """The values of each field of the records of a table whose rows are not labelled, any of which may meet."""
+    if not rows or not isinstance(form, PandasForm | PolarsForm) or getattr(form, "index", None) is not None:
+        return None
+    return tuple(tuple(_order_values(column)) for column in zip(*rows, strict=True))
 
 
 def _find_form(data: Any) -> Form:

@@ -1,0 +1,132 @@
+"""Searches of functions that receive tables, users' records, pairs (X, y) and vectors: flaws are found from the
+schema alone, and the corrected twin of each is not refuted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+import audits
+
+pd = pytest.importorskip("pandas")
+
+REGIONS = ["north", "south", "east"]
+ERROR = 1e-6
+
+
+def count_shops(sales: Any, rng: np.random.Generator) -> dict[str, float]:
+    """Publishes which shops have any sale."""
+    return {shop: len(group) + rng.laplace(scale=1.0) for shop, group in sales.groupby("shop")}
+
+
+def count_known_shops(sales: Any, rng: np.random.Generator) -> dict[str, float]:
+    return {shop: (sales["shop"] == shop).sum() + rng.laplace(scale=1.0) for shop in REGIONS}
+
+
+def sum_of_stays(stays: Any, rng: np.random.Generator) -> float:
+    """Clips each stay, and not all of a guest together."""
+    return float(stays["nights"].clip(0, 10).sum() + rng.laplace(scale=10.0))
+
+
+def sum_of_guests(stays: Any, rng: np.random.Generator) -> float:
+    return float(stays.groupby("guest")["nights"].sum().clip(0, 10).sum() + rng.laplace(scale=10.0))
+
+
+def sum_filled_by_median(table: Any, rng: np.random.Generator) -> float:
+    """Fills missing values with the median of the others."""
+    score = table["score"].clip(0, 1)
+    return float(score.fillna(score.median()).fillna(0.5).sum() + rng.laplace(scale=1.0))
+
+
+def sum_filled(table: Any, rng: np.random.Generator) -> float:
+    return float(table["score"].clip(0, 1).fillna(0.5).sum() + rng.laplace(scale=1.0))
+
+
+def mean_of_targets(data: tuple[np.ndarray, np.ndarray], rng: np.random.Generator) -> np.ndarray:
+    """Takes targets for numbers in [0, 1]."""
+    return np.array([data[1].sum() + rng.laplace(scale=1.0), 0.0])
+
+
+def mean_of_clipped_targets(data: tuple[np.ndarray, np.ndarray], rng: np.random.Generator) -> np.ndarray:
+    return np.array([data[1].clip(0, 1).sum() + rng.laplace(scale=1.0), 0.0])
+
+
+def largest_answer(answers: np.ndarray, rng: np.random.Generator) -> int:
+    """Noisy maximum with half of its noise."""
+    return int(np.argmax(answers + rng.laplace(scale=1.0, size=len(answers))))
+
+
+def largest_noisy_answer(answers: np.ndarray, rng: np.random.Generator) -> int:
+    return int(np.argmax(answers + rng.laplace(scale=2.0, size=len(answers))))
+
+
+def longest_word(words: list[str], rng: np.random.Generator) -> float:
+    """Sums lengths that no bound limits."""
+    return float(sum(map(len, words)) + rng.laplace(scale=1.0))
+
+
+def number_of_words(words: list[str], rng: np.random.Generator) -> float:
+    return float(len(words) + rng.laplace(scale=1.0))
+
+
+@attrs.frozen
+class Flaw:
+    flawed: Callable[..., Any]
+    twin: Callable[..., Any]
+    data: Any
+    neighbours: str | None = None
+
+
+STAYS = audits.table(guest=st.integers(0, 9), nights=st.integers(0, 30), user="guest")
+FLAWS = [
+    Flaw(
+        count_shops,
+        count_known_shops,
+        audits.table(shop=st.sampled_from(REGIONS), price=st.floats(0, 100)),
+        "add or remove one",
+    ),
+    Flaw(sum_of_stays, sum_of_guests, STAYS, "add or remove a user of at most 5"),
+    Flaw(
+        sum_filled_by_median,
+        sum_filled,
+        audits.table(name=st.text(), score=st.floats(0, 1) | st.just(float("nan"))),
+        "replace one",
+    ),
+    Flaw(mean_of_targets, mean_of_clipped_targets, audits.labelled(2, st.floats(-3, 3)), "replace one"),
+    Flaw(largest_answer, largest_noisy_answer, audits.vector(3, metric="linf")),
+    Flaw(longest_word, number_of_words, st.lists(st.text()), "add or remove one"),
+]
+NAMES = [flaw.flawed.__name__ for flaw in FLAWS]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("flaw", FLAWS, ids=NAMES)
+def test_the_flaw_is_found_from_the_schema_alone(flaw: Flaw) -> None:
+    for seed in range(3):
+        found = audits.search(
+            flaw.flawed, data=flaw.data, epsilon=1.0, neighbours=flaw.neighbours, seed=seed, error=ERROR
+        )
+        assert found.refuted
+        assert found.adversary.world_0 != found.adversary.world_1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("flaw", FLAWS, ids=NAMES)
+def test_the_twin_is_not_refuted(flaw: Flaw) -> None:
+    """Each is, by chance, with probability at most 1e-6."""
+    for seed in range(3):
+        found = audits.search(
+            flaw.twin,
+            data=flaw.data,
+            epsilon=1.0,
+            neighbours=flaw.neighbours,
+            seed=seed,
+            error=ERROR,
+            examples=60,
+        )
+        assert not found.refuted
