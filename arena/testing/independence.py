@@ -80,8 +80,13 @@ def check_games_independent(
     if isinstance(adversary, GameAdversary) or games < 2:
         return
     for number in {games, max(games, _LARGE_ENOUGH)}:
-        compared = _Compared(adversary, _draw_changes(number), adversary.name, adversary.protocols)
-        play(learner, compared, referee, games=number, seed=1)
+        play(learner, compare_plays(adversary, number), referee, games=number, seed=1)
+
+
+def compare_plays(adversary: Adversary, games: int) -> Adversary:
+    """The adversary, which is checked as by `check_games_independent` while it plays so many games, at least
+    two; its moves and scores are the same."""
+    return _Compared(adversary, _draw_changes(games), adversary.name, adversary.protocols)
 
 
 @attrs.frozen(eq=False)

@@ -116,7 +116,7 @@ def check_memory(
         elif (memory := _find_difference(first, second)) is not None:
             (third,) = call_in_new_processes(learner.name, [forward])
             if third == first or _is_constant(first, second):
-                _refuse(learner, _SAME, *memory, "after other games")
+                _refuse(learner, _describe_memory(_SAME, *memory, "after other games"))
             return None  # no seed repeats its games, or the adversary remembers: other checks name that
         if key is not None:
             _records[key] = first
@@ -137,16 +137,24 @@ def check_memory_after(
     """Check that after all games of a run the learner plays as in the record of `check_memory`."""
     now = _play_batches(learner, referee, faults, _plan_batches(learner, adversary, referee))
     if (memory := _find_difference(record, now)) is not None:
-        _refuse(learner, _SAME, *memory, "after the games of this run")
+        _refuse(learner, _describe_memory(_SAME, *memory, "after the games of this run"))
 
 
-def _refuse(learner: Learner, given: str, value: str, other: str, when: str) -> NoReturn:
-    raise NotConforming(
-        learner.name,
-        _RULE,
-        f"{learner.name} remembers between games: {given} it gave {value} in a new process, and {other} "
-        f"{when}; {_REMEDY}",
+def refuse_changed_games(learner: Learner) -> NoReturn:
+    """Raise the error for a learner of whose games some came out otherwise when they were played again."""
+    _refuse(
+        learner,
+        f"{_SAME}, games of this run came out otherwise when they were played again at its end (or it "
+        "depends on the process, as the order of a set may)",
     )
+
+
+def _refuse(learner: Learner, memory: str) -> NoReturn:
+    raise NotConforming(learner.name, _RULE, f"{learner.name} remembers between games: {memory}; {_REMEDY}")
+
+
+def _describe_memory(given: str, value: str, other: str, when: str) -> str:
+    return f"{given} it gave {value} in a new process, and {other} {when}"
 
 
 def _may_remember(learner: Learner) -> bool:
@@ -300,7 +308,7 @@ def _compare_processes(learner: Learner, first: Record, second: Record) -> None:
         values = [[(codes[g.answered], *g.numbers[:width]) for g in each] for each in (games, others)]
         if compute_p_value(np.swapaxes(np.nan_to_num(np.array(values, float)), 1, 2)) <= _RATE / len(first):
             text, other = (_describe(each) for each in (games, others))
-            _refuse(learner, "on the same data", text, other, _ELSEWHERE)
+            _refuse(learner, _describe_memory("on the same data", text, other, _ELSEWHERE))
 
 
 def _describe(games: list[_Game]) -> str:
@@ -320,7 +328,7 @@ def _compare_draws(learner: Learner, first: Record, second: Record, repeated: in
     same = here[:repeated] == here[-repeated:] != there[:repeated]
     if same and _count_changes(here[:repeated]) >= _FEWEST:
         text, other = (_describe(record[0]) for record in (first, second))
-        _refuse(learner, "on the same data", text, other, _ELSEWHERE)
+        _refuse(learner, _describe_memory("on the same data", text, other, _ELSEWHERE))
 
 
 def _count_changes(answers: list[list[tuple[str, ...]]]) -> int:

@@ -37,12 +37,19 @@ _SERVE = "from arena.testing.new_process import serve; serve()"
 # What the process that forks the others imports once: modules with these prefixes that are imported here.
 imported_once = ["arena.", "learners.", "adversaries."]
 _ANSWER = "from arena.testing.new_process import answer_stdin; answer_stdin()"
+_inside = False  # whether this process is one of the new ones
 _server: tuple[int, subprocess.Popen[bytes], socket.socket] | None = None  # with the process that started it
 
 
 def call_in_new_processes(name: str, calls: Sequence[Callable[[], Result]]) -> list[Result]:
     """The results of calls, each in a new process, all at a time. Raises: NotConforming of the player `name`
     if a call fails or takes longer than five minutes."""
+    if _inside:  # or a file that audits its own players whenever it is imported would do so for ever
+        raise NotConforming(
+            name,
+            "a file with players can be imported without an audit",
+            "importing it plays games: write them after `if __name__ == '__main__':`",
+        )
     try:
         asks = [_ask(pickle.dumps((dict(os.environ), list(sys.path), pack(call)))) for call in calls]
     except CannotBeSent as error:
@@ -218,6 +225,8 @@ def _write_answer(request: BinaryIO, out: BinaryIO, perform: Callable[[bytes], A
 
 
 def _perform(request: bytes) -> Any:
+    global _inside
+    _inside = True
     environment, path, call = pickle.loads(request)
     os.environ.clear()
     os.environ.update(environment)

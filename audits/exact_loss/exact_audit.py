@@ -6,6 +6,7 @@ import csv
 import math
 import os
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -211,7 +212,16 @@ def _middle(bracket: Bracket) -> str:
 
 def check_declared_law(learner: Learner, adversary: Adversary, referee: Referee) -> Comparison:
     """Compare the learner's games in both worlds with its output distribution: a subclass may inherit `law`
-    and change the answers. Raises: NotConforming; Unsupported; whatever a referee raises in a game."""
+    and change the answers. Once in a process for the same players, as a test makes many audits of them.
+    Raises: NotConforming; Unsupported; whatever a referee raises in a game."""
+    try:
+        return _compare_once(learner, adversary, referee)
+    except TypeError:  # a configuration that cannot be hashed
+        return _compare_once.__wrapped__(learner, adversary, referee)
+
+
+@lru_cache(maxsize=64)
+def _compare_once(learner: Learner, adversary: Adversary, referee: Referee) -> Comparison:
     comparison = compare_with_law(learner, adversary, referee, rate=RATE)
     if comparison is None:
         raise Unsupported(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from typing import Any, Unpack
 
@@ -27,8 +28,8 @@ from arena.referees.transcript import TrainingEntry
 from arena.released import LEAST
 from arena.testing import check_adversary
 from arena.testing.batches import check_batches_independent
-from arena.testing.independence import check_common_random_numbers
-from arena.testing.memory import Record, check_memory
+from arena.testing.independence import check_common_random_numbers, compare_plays
+from arena.testing.memory import Record, check_memory, refuse_changed_games
 from audits.distinguishers.view_features import Block, ViewCounts, view_features
 from audits.registry.match import Match, check_protected, resolve_claim, resolve_curve
 from audits.registry.origins import find_other_versions, find_packages
@@ -47,8 +48,8 @@ _NOTES_WITHOUT_SCORE = {
 _SEVERAL_GAMES = 64  # which show whether the adversary returns a score, and whether text is released
 _FEW_BLOCKS = 8  # too few to see from their scores that the games of a block depend on each other
 _MIN_BATCHES, _MAX_BATCHES = 16, 64  # of fresh games, if the blocks are few or scatter
-_FIRST_PAIRS = 32
-_MORE_PAIRS = 1_024  # played if the worlds of the first do not differ, as some challenges are rare
+_FIRST_PAIRS = (4, 32, 1_024)  # as many as it takes until the worlds differ, as some challenges are rare
+_REPEATED_SHARE = 10  # one game in ten is played again where each is a call
 
 
 # --- the plan ----------------------------------------------------------------------------------------------
@@ -136,11 +137,30 @@ def check_players(plan: Plan) -> Record | None:
 
 
 def check_independence(plan: Plan, games: int) -> None:
-    """Raises NotConforming if, in a batch of so many games, what is done in one depends on others."""
+    """Raises NotConforming if, in a batch of so many games, what is done in one depends on others. Where each
+    game is a call, games that count show it: see `play_block` and `check_repeated_games`."""
+    calls = plan.learner.one_call_a_game
     if not plan.faults:  # with faults, every game is played alone
-        check_adversary(plan.adversary, plan.learner, plan.referee, games=games)
-    if uses_common_random_numbers(plan):
+        check_adversary(plan.adversary, plan.learner, plan.referee, games=1 if calls else games)
+    if uses_common_random_numbers(plan) and not calls:
         check_common_random_numbers(plan.learner, plan.adversary, plan.referee, games=games)
+
+
+def check_repeated_games(
+    plan: Plan, blocks: Mapping[int, Block], workers: Workers, *, games: int, bins: ScoreBins | None = None
+) -> None:
+    """Play a tenth of so many games again, in another order: the first of these blocks, by their indices.
+
+    Raises: NotConforming if some came out otherwise. Where each game is a call that a seed repeats, they
+    then depended on other games.
+    """
+    from audits.runs.ledger.store import equal_results  # with sqlite3
+
+    ends = np.cumsum([block.pairs for block in blocks.values()])
+    repeated = [*blocks][: max(1, int((ends <= games / _REPEATED_SHARE).sum()))]
+    with closing(play_blocks(plan, repeated, workers, bins=bins, again=True)) as again:
+        if not all(map(equal_results, map(blocks.__getitem__, repeated), again)):
+            refuse_changed_games(plan.learner)
 
 
 def check_scatter(plan: Plan, games: int) -> None:
@@ -159,9 +179,13 @@ def check_first_games(plan: Plan) -> None:
     Raises: NothingTested if the learner always receives the same in both worlds or always fails; whatever
     `arena.play` and `check_outcome` raise.
     """
-    played = _play_first(plan, _FIRST_PAIRS)
-    if _find_same_data(plan, played) is not None:
-        played = _play_first(plan, _MORE_PAIRS)
+    *few, most = _FIRST_PAIRS[plan.faults :]  # failures are counted in more than a few
+    for pairs in few:
+        played = _play_first(plan, pairs)
+        if _find_same_data(plan, played) is None:
+            break
+    else:
+        played = _play_first(plan, most)
         fault = _find_same_data(plan, played)
         if fault is not None:
             raise fault
@@ -239,9 +263,12 @@ def play_blocks(
     *,
     bins: ScoreBins | None = None,
     keep: Callable[[int, Block], None] | None = None,
+    again: bool = False,
 ) -> Generator[Block, None, None]:
-    """The blocks of a plan in the order of `indices`. keep, errors: as of `map_in_order`."""
-    play_one, workers = partial(play_block, plan, bins=bins), Workers.from_jobs(workers)
+    """The blocks of a plan in the order of `indices`. again: as of `play_block`. keep, errors: as of
+    `map_in_order`."""
+    play_one = partial(play_block, plan, bins=bins, compare=not again, again=again)
+    workers = Workers.from_jobs(workers)
     if workers.alone:
         return map_here(play_one, indices, keep)
     if not workers.local:
@@ -270,18 +297,33 @@ def choose_bins(plan: Plan, first_blocks: Sequence[Block] | None = None) -> Scor
     return ScoreBins.of(block for block in blocks if isinstance(block, PairCounts))
 
 
-def play_block(plan: Plan, index: int, *, bins: ScoreBins | None = None) -> Block:
+def play_block(
+    plan: Plan,
+    index: int,
+    *,
+    bins: ScoreBins | None = None,
+    compare: bool = False,
+    again: bool = False,
+) -> Block:
     """Play the pairs of block `index` and count their scores, or their views if the distinguisher is learned.
 
-    bins: default: `choose_bins(plan)`. Raises: whatever `arena.play` and `check_outcome` raise.
+    bins: default: `choose_bins(plan)`. compare: check by its games that those of the adversary are
+    independent, where each is a call and no block before was as large. again: play the worlds in the other
+    order, with a game in between, so that all games follow others. Raises: NotConforming; whatever
+    `arena.play` and `check_outcome` raise.
     """
-    seed, results = block_seed(plan.seed, index), {}
-    common = uses_common_random_numbers(plan)
+    seed, results, games = block_seed(plan.seed, index), {}, plan.blocks[index]
+    common, adversary = uses_common_random_numbers(plan), plan.adversary
+    if compare and _is_compared(plan, index):
+        adversary = compare_plays(adversary, games)
     # One batch for each world, so that no player sees both, in an order that no player knows. The adversary
     # draws the same in both: what it draws for a whole batch must not tell the worlds apart.
-    for place, world in enumerate((0, 1) if streams(seed).referee.integers(2) else (1, 0)):
-        worlds = np.full(plan.blocks[index], world, bool)
-        results[world] = _play(plan, worlds, seed, coins=0 if common else place)
+    places = [*enumerate((0, 1) if streams(seed).referee.integers(2) else (1, 0))]
+    for place, world in reversed(places) if again else places:
+        worlds = np.full(games, world, bool)
+        results[world] = _play(plan, adversary, worlds, seed, coins=0 if common else place)
+        if again:
+            _play(plan, adversary, worlds[:1], seed, coins=0)
     by_world = [results[0], results[1]]
     if plan.distinguisher == LEARNED:
         return ViewCounts.of(*by_world)
@@ -294,13 +336,29 @@ def play_block(plan: Plan, index: int, *, bins: ScoreBins | None = None) -> Bloc
 
 def uses_common_random_numbers(plan: Plan) -> bool:
     """Whether both games of a pair use the same random numbers: bets stay fair under any coupling."""
-    plays_batches = not plan.faults and not isinstance(plan.adversary, GameAdversary)
-    return plan.learner.common_random_numbers and plays_batches
+    return plan.learner.common_random_numbers and _plays_batches(plan)
 
 
-def _play(plan: Plan, worlds: np.ndarray, seed: np.random.SeedSequence, coins: int) -> Any:
+def repeats_calls(plan: Plan) -> bool:
+    """Whether every game is a call that a seed repeats, so that `check_repeated_games` applies."""
+    return plan.learner.one_call_a_game and not plan.learner.own_coins
+
+
+def _plays_batches(plan: Plan) -> bool:
+    return not plan.faults and not isinstance(plan.adversary, GameAdversary)
+
+
+def _is_compared(plan: Plan, index: int) -> bool:
+    games = plan.blocks[index]
+    grows = games > (plan.blocks[index - 1] if index else 1)
+    return grows and plan.learner.one_call_a_game and _plays_batches(plan)
+
+
+def _play(
+    plan: Plan, adversary: Adversary, worlds: np.ndarray, seed: np.random.SeedSequence, coins: int
+) -> Any:
     """The score of each game (n,), or the features of its view if the distinguisher is learned."""
-    record, players = plan.distinguisher != SCORE, (plan.learner, plan.adversary, plan.referee)
+    record, players = plan.distinguisher != SCORE, (plan.learner, adversary, plan.referee)
     played = play(
         *players, games=len(worlds), seed=seed, worlds=worlds, faults=plan.faults, record=record, coins=coins
     )

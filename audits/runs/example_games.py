@@ -12,6 +12,7 @@ from arena import Adversary, ArenaError, GameAdversary, Learner, Played, Referee
 from arena.randomness import block_seed
 
 _MAX_PAIRS = 32  # pairs of games to search for one that shows the worlds apart
+_FEW_PAIRS = 8  # for an excerpt, if games are calls that may be slow
 _RARE_PAIRS = 256  # pairs to search after these, all at once
 _FIRST_LINES, _LAST_LINES = 28, 12  # of an excerpt
 _MAX_WIDTH = 20_000  # characters of a line of it
@@ -33,8 +34,13 @@ def write_excerpt(
     learner: Learner, adversary: Adversary, referee: Referee, *, seed: int, faults: bool = False
 ) -> str:
     """The first and the last lines of a telling pair of games; empty if it cannot be played."""
+    players = (learner, adversary, referee)
+    given: dict[str, Any] = {"seed": seed, "faults": faults}
     try:
-        games = write_example_games(learner, adversary, referee, seed=seed, faults=faults)
+        if learner.one_call_a_game:
+            games = format_games(find_telling_games(*players, **given, pairs=_FEW_PAIRS))
+        else:
+            games = write_example_games(*players, **given)
     except ArenaError:  # which must not keep an audit from starting
         return ""
     lines = [line[:_MAX_WIDTH] for line in games.splitlines()]
@@ -57,12 +63,18 @@ def _write_rare_pair(learner: Learner, adversary: Adversary, referee: Referee, s
 
 
 def find_telling_games(
-    learner: Learner, adversary: Adversary, referee: Referee, *, seed: int, faults: bool = False
+    learner: Learner,
+    adversary: Adversary,
+    referee: Referee,
+    *,
+    seed: int,
+    faults: bool = False,
+    pairs: int = _MAX_PAIRS,
 ) -> tuple[Played, ...]:
     """The first pair of games, with this seed and the next, whose score is higher in world 1 or, without
     scores, whose views differ; else the first pair."""
     first = pair = play_example_games(learner, adversary, referee, seed=seed, faults=faults)
-    for later in range(seed + 1, seed + _MAX_PAIRS):
+    for later in range(seed + 1, seed + pairs):
         if _tells_worlds_apart(pair):
             return pair
         with suppress(ArenaError):

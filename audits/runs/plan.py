@@ -38,6 +38,7 @@ from audits.statistics.betting import LATE_START
 SCORE, LEARNED, LIKELIHOOD = DISTINGUISHERS = ("score", "learned", "likelihood")
 OWN_COINS = "own_coins"
 MAX_BLOCK_PAIRS = 8_192  # the arrays of so many games, those of one world, fit into a processor's cache
+CALL_BLOCKS = 32  # at least, where each game is a call, so that scatter between blocks needs no other games
 EXACT_PAIRS = 8_192  # blocks that start after so many pairs count their scores in bins
 _ROLES: dict[str, type] = {"learner": Learner, "adversary": Adversary, "referee": Referee}
 _SHIPPED = ("arena", "learners", "adversaries", "audits")
@@ -216,11 +217,12 @@ class Plan(PlanSettings):
 
     @first_block.default
     def _choose_first_block(self) -> int:
-        return first_block_pairs(self.games, until_refuted=self.until_refuted)
+        first = first_block_pairs(self.games, until_refuted=self.until_refuted)
+        return min(first, _choose_largest(self.games, self.learner, self.referee))
 
     @block.default
     def _choose_block(self) -> int:
-        return getattr(self.referee, "block_pairs", MAX_BLOCK_PAIRS)  # what is no referee is refused later
+        return _choose_largest(self.games, self.learner, self.referee)
 
     def __attrs_post_init__(self) -> None:
         for role, base in _ROLES.items():
@@ -304,6 +306,11 @@ def _describe_value(value: object) -> object:
     if callable(value) and not isinstance(value, ConceptClass):
         return fingerprint(value)
     return repr(value)
+
+
+def _choose_largest(games: int, learner: Learner, referee: Referee) -> int:
+    pairs = getattr(referee, "block_pairs", MAX_BLOCK_PAIRS)  # what is no player is refused later
+    return min(pairs, ceil(games / CALL_BLOCKS)) if getattr(learner, "one_call_a_game", False) else pairs
 
 
 def first_block_pairs(games: int, *, until_refuted: bool) -> int:

@@ -20,12 +20,14 @@ from audits.registry.user_files import UsedFiles
 from audits.runs.blocks import (
     check_independence,
     check_players,
+    check_repeated_games,
     check_scatter,
     choose_bins,
     play_blocks,
+    repeats_calls,
     uses_common_random_numbers,
 )
-from audits.runs.plan import LEARNED, Plan, PlanSettings
+from audits.runs.plan import EXACT_PAIRS, LEARNED, Plan, PlanSettings
 from audits.runs.verdict import RunNotes, RunStopped, Verdict
 from audits.runs.workers import Workers
 from audits.runs.workers.workers import defer_interrupts
@@ -70,6 +72,7 @@ class AuditEstimators:
         self.scatter = BlockScatter()
         self._learning: DistinguisherTraining | None = None
         self.block_sizes = array("q")  # eight bytes a block, since there may be millions of blocks
+        self.first_blocks: list[Block] = []  # those that count their scores exactly
         self.games = 0
 
     @property
@@ -95,6 +98,8 @@ class AuditEstimators:
         """Use the next block."""
         self.games += block.pairs
         self.block_sizes.append(block.pairs)
+        if self.games - block.pairs < EXACT_PAIRS:
+            self.first_blocks.append(block)
         if isinstance(block, ViewCounts):
             self._learn(block)
         else:
@@ -261,7 +266,7 @@ def run(
                 opened_ledger.close()
         except RunStopped as error:
             failure = failure or error
-    _check_after(plan, estimators, record)
+    _check_after(plan, estimators, record, None if interrupted else workers)
     verdict = estimators.make_verdict(
         RunNotes.from_plan(plan),
         interrupted=interrupted,
@@ -275,17 +280,24 @@ def run(
     return verdict
 
 
-def _check_after(plan: Plan, estimators: AuditEstimators, record: Record | None) -> None:
-    """Check the largest batch, the scatter of blocks, and a refuted learner's memory."""
-    if estimators.refuted and record is not None:
-        check_memory_after(record, plan.learner, plan.adversary, plan.referee, faults=plan.faults)
+def _check_after(
+    plan: Plan, estimators: AuditEstimators, record: Record | None, workers: Workers | None
+) -> None:
+    """Check the largest batch, the scatter of blocks, a refuted learner's memory, and that games repeat.
+    workers: None after an interrupt, when only what was refuted is worth the time."""
+    refuted, calls = estimators.refuted, plan.learner.one_call_a_game
     largest = max(estimators.block_sizes, default=0)
-    if largest > plan.blocks[0] and (estimators.betting.epsilon_lower > 0 or estimators.refuted):
+    if refuted and record is not None:
+        check_memory_after(record, plan.learner, plan.adversary, plan.referee, faults=plan.faults)
+    if largest > plan.blocks[0] and not calls and (estimators.betting.epsilon_lower > 0 or refuted):
         check_independence(plan, largest)
     if estimators.scatter.suspected:
         check_scatter(plan, largest)
-    elif estimators.refuted and estimators.scatter.unclear and uses_common_random_numbers(plan):
+    elif refuted and estimators.scatter.unclear and uses_common_random_numbers(plan) and not calls:
         check_scatter(plan, min(largest, _SMALL_BATCH))
+    if repeats_calls(plan) and estimators.first_blocks and (workers is not None or refuted):
+        blocks = dict(enumerate(estimators.first_blocks))
+        check_repeated_games(plan, blocks, workers or Workers(), games=estimators.games)
 
 
 def open_ledger(

@@ -21,9 +21,17 @@ import numpy as np
 from arena import InvalidArgument
 from arena.randomness import generator
 from arena.settings import at_least, check_value, whole
+from audits.distinguishers.view_features import Block
 from audits.registry.origins import check_origins, join_origins, read_origins
 from audits.registry.user_files import UsedFiles
-from audits.runs.blocks import check_players, choose_bins, play_blocks
+from audits.runs.blocks import (
+    check_players,
+    check_repeated_games,
+    check_scatter,
+    choose_bins,
+    play_blocks,
+    repeats_calls,
+)
 from audits.runs.ledger import Ledger
 from audits.runs.ledger.schema import describe_differences
 from audits.runs.ledger.store import equal_results
@@ -31,7 +39,8 @@ from audits.runs.plan import OWN_COINS, Plan
 from audits.runs.run import check_files_after, open_ledger
 from audits.runs.run_history import no_games_yet, read_audit
 from audits.runs.workers import Workers
-from audits.statistics.score_histogram import EXACT
+from audits.statistics.score_histogram import EXACT, BlockScatter, ScoreBins
+from audits.statistics.score_pairs import PairCounts
 
 DEFAULT_BLOCKS = 10  # that are played again
 _SEED_BITS = 53  # of a seed that JSON keeps exactly
@@ -120,6 +129,8 @@ def play_part(
             except KeyboardInterrupt:
                 interrupted = True
         check_files_after(opened_ledger, plan, files)
+        if missing and not interrupted and plan.learner.one_call_a_game:
+            _check_calls(plan, {index: opened_ledger.block(index) for index in own}, workers, bins)
     return PartProgress(
         part=str(part),
         blocks=blocks,
@@ -128,6 +139,19 @@ def play_part(
         games_planned=sum(plan.blocks[index] for index in own),
         interrupted=interrupted,
     )
+
+
+def _check_calls(plan: Plan, blocks: dict[int, Block], workers: Workers, bins: ScoreBins) -> None:
+    """Check the games of a part, where each is a call, as a run does after its last game."""
+    scatter = BlockScatter()
+    for block in blocks.values():
+        if isinstance(block, PairCounts):
+            scatter.update(block)
+    if scatter.suspected:
+        check_scatter(plan, max(block.pairs for block in blocks.values()))
+    if repeats_calls(plan):
+        games = sum(block.pairs for block in blocks.values())
+        check_repeated_games(plan, blocks, workers, games=games, bins=bins)
 
 
 @attrs.frozen

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
+from itertools import repeat
 from math import inf
 from typing import Any, ClassVar
 
@@ -94,6 +95,10 @@ class ForeignMechanism(ReleaseLearner):
     @abstractmethod
     def draw_releases(self, sample: Sample, games: int, rng: np.random.Generator) -> Any:
         """The releases of `games` independent games on the sample: a list or an array (games, ...)."""
+
+    @property
+    def one_call_a_game(self) -> bool:
+        return not getattr(self, "vectorised", False)
 
     @property
     def reads(self) -> Reads:
@@ -193,6 +198,14 @@ def extract_part(sample: Sample, part: str) -> Any:
     points, labels = sample.rows()
     labels = labels.astype(np.int64)  # arithmetic on bytes could overflow
     return {LABELS: labels, POINTS: points, BOTH: (points, labels)}[part]
+
+
+def repeat_part(sample: Sample, part: str, games: int) -> Iterator[Any]:
+    """The part (see `extract_part`) once for every game, each a copy of its own."""
+    data = extract_part(sample, part)
+    if isinstance(data, tuple):
+        return (tuple(array.copy() for array in data) for _ in range(games))
+    return (data.copy() for _ in range(games)) if isinstance(data, np.ndarray) else repeat(data, games)
 
 
 def call_maker(name: str, make: Callable[[], Any], library: str) -> Any:

@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
+from functools import cached_property
 from itertools import islice
 from math import inf
 from threading import RLock
@@ -18,7 +19,7 @@ import numpy as np
 from arena.claims import Claim
 from arena.errors import InvalidArgument, NotConforming
 from arena.parcels import callable_name
-from arena.randomness import generator
+from arena.randomness import GameSeed, draw_game_seeds, generator
 from arena.records import Records
 from arena.sample import Sample, Training
 from arena.schema import Schema
@@ -28,9 +29,9 @@ from learners.foreign.base import (
     LABELS,
     PARTS,
     ForeignClaim,
-    extract_part,
     function_setting,
     receives_setting,
+    repeat_part,
 )
 
 GIVEN, GLOBAL, OWN = COINS = ("given", "global", "own")
@@ -105,13 +106,7 @@ class Function(ForeignClaim):
     def some_records(self) -> tuple[Records, ...]:
         return () if self.schema is None else self.schema.make_records()
 
-    def _list_inputs(self, sample: Any, games: int) -> Iterator[Any]:
-        """What the function receives in each game, of its own."""
-        if self.schema is not None:
-            return self.schema.pack_games(sample, games)
-        return (extract_part(sample, self.receives) for _ in range(games))
-
-    @property
+    @cached_property
     def effective_coins(self) -> str:
         """The source of its random numbers: given, global or own."""
         if self.coins is not None:
@@ -138,33 +133,43 @@ class Function(ForeignClaim):
 
     @property
     def common_random_numbers(self) -> bool:
-        return self.effective_coins == GIVEN and (self.aligned or not self.vectorised)
+        return self.effective_coins != OWN and (self.aligned or not self.vectorised)
 
     def release(self, training: Training, rng: Any) -> np.ndarray:
         if not (self.common_random_numbers and training.games):
             return super().release(training, rng)
         order = np.concatenate([games for _, games in training.groups()])
         coins: Any = _GameCoins(rng, training.games, iter(order.tolist()))
-        return super().release(training, coins)
+        with _restore_global_generators(self.effective_coins == GLOBAL):
+            return super().release(training, coins)
+
+    def _list_inputs(self, sample: Any, games: int) -> Iterator[Any]:
+        """What the function receives in each game, of its own."""
+        if self.schema is not None:
+            return self.schema.pack_games(sample, games)
+        return repeat_part(sample, self.receives, games)
 
     def draw_releases(self, sample: Sample, games: int, rng: Any) -> Any:
+        inputs = self._list_inputs(sample, 1 if self.vectorised else games)
         if isinstance(rng, _GameCoins):
             if not self.vectorised:
-                generators = islice(rng.generators(), games)
-                inputs = self._list_inputs(sample, games)
-                return [self.function(data, coins) for data, coins in zip(inputs, generators, strict=True)]
+                call = _call_seeded if self.effective_coins == GLOBAL else _call_with_generator
+                seeds = islice(rng.seeds(), games)
+                return [call(self.function, data, seed) for data, seed in zip(inputs, seeds, strict=True)]
             coins = rng.copy_generator()
-            (data,) = self._list_inputs(sample, 1)
-            releases = self.function(data, rng.games, coins)
+            releases = self.function(next(inputs), rng.games, coins)
             rng.check_end(coins, callable_name(self.function))
             places = list(islice(rng.order, games))
             return [releases[place] for place in places] if len(releases) == rng.games else releases
-        given = (rng,) if self.effective_coins == GIVEN else ()
-        with _control_global_generators(rng, self.effective_coins == GLOBAL):
-            if self.vectorised:
-                (data,) = self._list_inputs(sample, 1)
-                return self.function(data, games, *given)
-            return [self.function(data, *given) for data in self._list_inputs(sample, games)]
+        if not self.vectorised:
+            return list(map(self.function, inputs))
+        if self.effective_coins == OWN:
+            return self.function(next(inputs), games)
+        if self.effective_coins == GIVEN:
+            return self.function(next(inputs), games, rng)
+        with _restore_global_generators():
+            _seed_global_generators(next(draw_game_seeds(rng, 1)))
+            return self.function(next(inputs), games)
 
 
 class _GameCoins:
@@ -173,14 +178,12 @@ class _GameCoins:
 
     def __init__(self, rng: np.random.Generator, games: int, order: Iterator[int]) -> None:
         self.rng, self.games, self.order = rng, games, order
-        self._seeds: np.ndarray | None = None
+        self._seeds: list[GameSeed] = []
         self._end = ""
 
-    def generators(self) -> Iterator[np.random.Generator]:
-        if self._seeds is None:
-            self._seeds = self.rng.integers(2**63, size=(self.games, 2))
-        for game in self.order:
-            yield generator(np.random.SeedSequence(self._seeds[game].tolist()))
+    def seeds(self) -> Iterator[GameSeed]:
+        self._seeds = self._seeds or list(draw_game_seeds(self.rng, self.games))
+        return map(self._seeds.__getitem__, self.order)
 
     def copy_generator(self) -> np.random.Generator:
         return deepcopy(self.rng)
@@ -195,6 +198,15 @@ class _GameCoins:
                 "after another sample its generator was in another state",
             )
         self._end = end
+
+
+def _call_with_generator(function: Callable[..., Any], data: Any, seed: GameSeed) -> Any:
+    return function(data, generator(seed))
+
+
+def _call_seeded(function: Callable[..., Any], data: Any, seed: GameSeed) -> Any:
+    _seed_global_generators(seed)
+    return function(data)
 
 
 def _requires(function: Callable[..., Any], position: int) -> bool:
@@ -218,16 +230,19 @@ def _accepts(function: Callable[..., Any], arguments: tuple[str, ...]) -> bool:
     return True
 
 
+def _seed_global_generators(seed: GameSeed) -> None:
+    random.seed(seed.words.tobytes())
+    np.random.seed(seed.words.view(np.uint32))  # noqa: NPY002 - the function uses it
+
+
 @contextmanager
-def _control_global_generators(rng: np.random.Generator, enabled: bool) -> Iterator[None]:
-    """Seed the generators of the process from `rng`, and restore their states on exit."""
+def _restore_global_generators(enabled: bool = True) -> Iterator[None]:
+    """Restore the states of the generators of the process on exit; no other thread can use them meanwhile."""
     if not enabled:
         yield
         return
     with _GLOBAL_GENERATORS:
-        python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002 - the function uses it
-        random.seed(rng.bytes(32))
-        np.random.seed(rng.integers(2**32, size=8, dtype=np.uint32))  # noqa: NPY002
+        python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002
         try:
             yield
         finally:

@@ -101,6 +101,37 @@ def remember_late(after: int = 2_000) -> Callable[..., Any]:
     return release
 
 
+def remember_rarely(after: int = 200, every: int = 20) -> Callable[..., Any]:
+    """After so many games, the noise of one in `every` is that of the game before it."""
+    noise = [0.0]
+
+    def release(data: Any, rng: RNG) -> float:
+        noise.append(rng.laplace())
+        if len(noise) > after and len(noise) % every == 0:
+            noise[-1] = noise[-2]
+        return total(data) + noise[-1]
+
+    return release
+
+
+def remember_rarely_global() -> Callable[..., Any]:
+    release = remember_rarely()
+    return lambda data: release(data, np.random)
+
+
+def remember_late_own(after: int = 400, times: int = 10) -> Callable[..., Any]:
+    """After so many games, every draw is used several times."""
+    games, noise = [0], [0.0]
+
+    def release(data: Any) -> float:
+        games[0] += 1
+        if games[0] < after or games[0] % times == 0:
+            noise[0] = draw_own_laplace()
+        return total(data) + noise[0]
+
+    return release
+
+
 def remember_bit() -> Callable[..., Any]:
     """Randomised response of one bit."""
     released: dict[bytes, int] = {}

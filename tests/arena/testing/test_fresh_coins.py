@@ -6,6 +6,7 @@ import atexit
 import os
 import random
 import secrets
+import subprocess
 import sys
 import threading
 import time
@@ -164,3 +165,27 @@ def test_an_adversary_must_play_alike_on_the_same_replies(what: str) -> None:
         NotConforming, match=f"the same random numbers and replies give the same game; {what} differ"
     ):
         check_adversary(Fickle(moves=what == "moves"), learner, Release())
+
+
+@pytest.mark.thorough
+def test_a_module_that_audits_when_it_is_imported_starts_no_endless_chain_of_processes(
+    tmp_path: Path,
+) -> None:
+    lines = [
+        "import audits",
+        "def count(labels, rng):",
+        "    return labels.sum() + rng.laplace()",
+        "print(audits.audit(count, epsilon=1.0, games=100).refuted)",
+    ]
+    (tmp_path / "players.py").write_text("\n".join(lines))
+    (tmp_path / "script.py").write_text("import players")
+    done = subprocess.run(
+        [sys.executable, "script.py"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout == "False\n", done.stderr

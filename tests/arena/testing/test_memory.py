@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -66,6 +67,40 @@ def test_what_begins_to_remember_after_many_games_is_refused_instead_of_refuted(
     learner = Function(function=remembering.remember_late(500), epsilon=1.0)
     with pytest.raises(NotConforming, match="after the games of this run"):
         audits.audit(learner, "count-swap", games=6_000)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("make", [remembering.remember_rarely, remembering.remember_rarely_global])
+def test_a_game_of_the_run_that_depends_on_another_is_found_when_it_is_played_again(
+    make: Callable[[], Any], jobs: int
+) -> None:
+    coins = "global" if make is remembering.remember_rarely_global else "given"
+    learner = Function(function=make(), epsilon=1.0, coins=coins)
+    with pytest.raises(NotConforming, match="came out otherwise when they were played again at its end"):
+        audits.audit(learner, "count-swap", games=4_000, jobs=jobs)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("sound", [True, False])
+def test_games_that_may_fail_are_played_again_too(sound: bool) -> None:
+    remember = remembering.remember_rarely(every=10**9 if sound else 20)
+
+    def release(data: Any, rng: Any) -> float:
+        if rng.random() < 0.2:
+            raise ValueError
+        return float(remember(data, rng))
+
+    check = nullcontext() if sound else pytest.raises(NotConforming, match="played again at its end")
+    with check, pytest.warns(UserWarning, match="failed"):
+        assert not audits.audit(release, "count-swap", epsilon=1.5, games=2_000).refuted
+
+
+@pytest.mark.thorough
+def test_draws_of_its_own_that_games_share_are_found_in_the_scatter_of_the_games_that_count() -> None:
+    learner = Function(function=remembering.remember_late_own(), epsilon=1.0)
+    with pytest.raises(NotConforming, match="vary more than independent games could"):
+        audits.audit(learner, "count-swap", games=4_000)
 
 
 @pytest.mark.thorough

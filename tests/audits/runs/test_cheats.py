@@ -36,6 +36,7 @@ from arena import (
 from arena.testing import check_learner
 from audits.runs.plan import LEARNED, SCORE, Plan
 from audits.runs.run import run
+from learners.foreign.function import Function
 from learners.releases.counts import LaplaceCount
 
 SECURITY = Path(__file__).parents[3] / "docs" / "security.md"
@@ -88,6 +89,25 @@ def test_no_cheat_refutes_a_correct_learner(cheat: Any, seed: int) -> None:
             run(plan_attack(cheat, seed))
     else:
         assert not run(plan_attack(cheat, seed)).refuted
+
+
+def release_ones(ones: int, rng: np.random.Generator) -> float:
+    return ones + rng.laplace()
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    "cheat", [cheats.BatchMean(smallest=1_000), cheats.NextGame(), cheats.CountedCalls()]
+)
+def test_no_cheat_refutes_a_function_whose_checks_are_games_that_count(cheat: Any) -> None:
+    cheats.CountedCalls.calls.clear()
+    learner = Function(function=release_ones, receives="ones", epsilon=1.0)
+    kind, text = ERRORS[type(cheat).__name__]
+    plan = attrs.evolve(plan_attack(attrs.evolve(cheat, learner=learner), 3), block=1_250)
+    with pytest.raises(kind, match=text):
+        run(plan)
+    with pytest.raises(kind, match=text):
+        run(attrs.evolve(plan, until_refuted=True, first_block=16))
 
 
 def test_every_cheat_is_in_the_guide() -> None:

@@ -52,7 +52,9 @@ def test_a_rare_leak_is_shown() -> None:
 
     players = Function(function=rarely_one), *PLAYERS
     hidden = [
-        seed for seed in range(4) if np.ptp(find_telling_games(*players, seed=seed)[0].replies[0].value) == 0
+        seed
+        for seed in range(0, 40, 8)
+        if np.ptp(find_telling_games(*players, seed=seed)[0].replies[0].value) == 0
     ]
     assert hidden
     for seed in hidden:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import attrs
 import numpy as np
 import pytest
+from mutants import remembering
 from support.foreign_mechanisms import with_system_generator
 from support.processes import figures, interrupt_at
 
 from adversaries.release.point_swap import CountSwap
-from arena import InvalidArgument, Release
+from arena import InvalidArgument, NotConforming, Release
 from audits.reports.json_form import to_data
 from audits.runs.blocks import play_block
 from audits.runs.ledger import Ledger
@@ -80,6 +82,20 @@ def test_a_part_goes_on_where_it_stopped(tmp_path: Path) -> None:
     rest = play_part(PLAN, RunPart(1, 2), ledger=path)
     done = {"blocks": 6, "blocks_planned": 6, "games": 550, "games_planned": 550}
     assert to_data(rest) == {"part": "1/2", **done, "interrupted": False}
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (remembering.remember_rarely, "came out otherwise when they were played again"),
+        (remembering.remember_late_own, "vary more than independent games could"),
+    ],
+)
+def test_a_part_is_checked_as_a_run_is(make: Callable[[], Any], message: str, tmp_path: Path) -> None:
+    learner = Function(function=make())
+    plan = Plan(**PLAYERS | {"learner": learner}, epsilon=1.0, delta=0.0, games=4_000)
+    with pytest.raises(NotConforming, match=message):
+        play_part(plan, RunPart(2, 2), ledger=tmp_path / "part.ledger")
 
 
 def test_a_part_of_a_run_that_ends_when_its_claim_falls_is_refused(tmp_path: Path) -> None:

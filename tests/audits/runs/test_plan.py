@@ -15,6 +15,7 @@ from arena import Adaptive, Figure1, InvalidArgument, Release, Sample
 from arena.concepts import FiniteClass
 from audits.runs.plan import Plan, describe
 from learners.everlasting.paper_versions import EverlastingV1
+from learners.foreign.function import Function
 from learners.online.noisy_majority import NoisyMajority
 from learners.releases.counts import LaplaceCount
 
@@ -60,6 +61,12 @@ def test_blocks_cover_the_games(games: int, settings: dict) -> None:
 def test_short_runs_have_several_blocks_and_runs_that_may_stop_begin_small() -> None:
     assert [*Plan(**GOOD, games=100).blocks] == [10, 10, 10, 15, 22, 33]
     assert [*Plan(**GOOD, games=10**9, until_refuted=True).blocks][:6] == [16, 16, 16, 24, 36, 54]
+
+
+def test_runs_of_calls_have_many_blocks() -> None:
+    learner = Function(function=lambda data, rng: rng.laplace())
+    for games, size in ((100, 4), (4_000, 125), (20_000, 625), (200_000, 6_250)):
+        assert {*[*Plan(**GOOD | {"learner": learner}, games=games).blocks][:-1]} == {size}
 
 
 def test_scores_are_counted_exactly_until_there_are_enough_for_bins() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,7 @@ from support.foreign_mechanisms import (
 from support.simple_players import Scripted
 from support.statistical import statistical
 
+import audits
 from adversaries.release.point_swap import CountSwap
 from arena import Moves, Release, Sample, Train, play
 from arena.errors import InvalidArgument, NotConforming, PlayerError, Unsupported
@@ -150,6 +154,41 @@ def test_functions_conform(learner: Function) -> None:
     check_learner(learner, games=1_000)
 
 
+def test_every_game_has_a_generator_of_its_own() -> None:
+    """The same in every batch with this seed; no other game has it, its seed or its children."""
+    kept: list[np.random.Generator] = []
+    learner = Function(function=lambda data, rng: kept.append(rng) or rng.random())  # type: ignore[func-returns-value]
+    releases = [play_releases(learner, SAMPLE, games=20).tolist() for _ in range(2)]
+    assert releases[0] == releases[1]
+    assert len({id(rng) for rng in kept}) == 40
+    children = [rng.spawn(1)[0].random() for rng in kept]
+    seeds = [int(rng.bit_generator.seed_seq.generate_state(1)[0]) for rng in kept]
+    copies = [pickle.loads(pickle.dumps(rng)).random() for rng in kept]
+    for drawn in (releases[0] * 2, children, seeds, copies, [rng.random() for rng in kept]):
+        assert drawn[:20] == drawn[20:]
+        assert len(set(drawn)) == 20
+    assert copies[:20] != releases[0]
+
+
+def test_every_game_has_global_generators_of_its_own() -> None:
+    """Whatever games before it drew, and whether they seeded them; both generators draw other numbers."""
+
+    def draw(data: np.ndarray) -> tuple[float, float]:
+        first = random.random(), np.random.random()  # noqa: NPY002
+        if data[0]:
+            np.random.seed(0)  # noqa: NPY002
+            random.seed(random.getrandbits(1))
+        return first
+
+    learner = Function(function=draw, coins="global")
+    assert learner.common_random_numbers
+    check_common_random_numbers(learner, CountSwap(), Release())
+    numbers = play_releases(learner, SAMPLE, games=20).ravel().tolist()
+    numbers += play_releases(learner, Sample([0.0], [0]), games=20).ravel().tolist()
+    assert numbers[:40] == numbers[40:]
+    assert len(set(numbers)) == 40
+
+
 def test_global_generators_are_restored() -> None:
     before = random.getstate(), np.random.get_state()[1].tobytes()  # noqa: NPY002
     first, second = (
@@ -256,6 +295,45 @@ def test_own_random_numbers_are_audited_and_reported(tmp_path: Path) -> None:
     assert 0.5 < verdict.epsilon_lower <= 1
     assert run(audit, ledger=tmp_path / "a.ledger").epsilon_lower == verdict.epsilon_lower
     assert "3, but the learner draws its own random numbers" in verdict.summary()
+
+
+def count_calls(release: Callable[..., Any]) -> tuple[Callable[..., Any], list[int]]:
+    """The function, and the number of its calls in this process."""
+    calls = [0]
+
+    @wraps(release)
+    def counted(*arguments: Any) -> Any:
+        calls[0] += 1
+        return release(*arguments)
+
+    return counted, calls
+
+
+@pytest.mark.parametrize(
+    ("release", "settings", "games", "most"),
+    [
+        (lambda data, rng: np.sum(data) + rng.laplace(), {}, 20_000, 1.11),
+        (lambda data, rng: np.sum(data) + rng.laplace(), {}, 4_000, 1.13),
+        (lambda data, rng: np.sum(data) + rng.laplace(), {}, 500, 1.3),
+        (lambda data, rng: 1.0, {}, 4_000, 1.13),
+        (with_global_generators, {"coins": "global"}, 4_000, 1.13),
+        (with_system_generator, {"coins": "own"}, 4_000, 1.05),
+    ],
+)
+def test_nearly_all_calls_are_games_that_count(
+    release: Any, settings: dict[str, Any], games: int, most: float
+) -> None:
+    function, calls = count_calls(release)
+    verdict = audits.audit(function, "count-swap", epsilon=1.0, games=games, settings=settings)
+    assert not verdict.refuted
+    assert 2 * games <= calls[0] <= most * 2 * games
+
+
+def test_an_audit_until_the_claim_is_refuted_calls_little_more() -> None:
+    function, calls = count_calls(lambda data, rng: np.sum(data) + 0.5 * rng.laplace())
+    verdict = audits.audit(function, "count-swap", epsilon=1.0, until_refuted=True)
+    assert verdict.refuted
+    assert calls[0] <= 1.1 * 2 * verdict.games + 200
 
 
 # --- common random numbers ----------------------------------------------------------------------------------
