@@ -6,10 +6,16 @@ needs it. docs/testing.md explains its use.
 
 from __future__ import annotations
 
+import os
+import re
+import shlex
 import sys
 from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from functools import wraps
+from hashlib import sha256
+from inspect import iscoroutinefunction
 from math import fsum
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +27,10 @@ if TYPE_CHECKING:
 MARK = "privacy"
 FIXTURE = "assert_private"
 _DEFAULT, _TOTAL = "privacy_error", "privacy_error_total"
-_PROPERTY = "privacy"  # of a report; JUnit files and workers of pytest-xdist transmit it
+_PROPERTY = "privacy"  # of the last report of a test; JUnit files and workers of pytest-xdist transmit it
+_FOLDER = "dp-arena"  # of pytest's cache, for replays
+_MAX_NAME, _DIGITS = 50, 8  # characters of the name of a replay: of the test's name, and of a digest
+_RESERVE = 2  # times max_examples, as Hypothesis also tries explicit, stored and rejected examples
 _ROUNDING = 1 + 1e-9  # tolerance for sums of errors in floating point
 
 
@@ -29,66 +38,117 @@ _ROUNDING = 1 + 1e-9  # tolerance for sums of errors in floating point
 class Account:
     """Probabilities that a test may fail, and may have failed, although every claim is true.
 
-    games: played in each world. refuted: one line for each refuted claim.
+    games: played in each world. refuted: one line for each refuted claim; of a Hypothesis test, those of its
+    last example, which it reports. replays: the commands that play the reported refutations again.
     """
 
     granted: float
     spent: float = 0.0
+    calls: int = 0
     games: int = 0
     refuted: list[str] = field(default_factory=list)
+    replays: list[str] = field(default_factory=list)
+
+
+class ErrorBudget:
+    """The error of one test: that of the whole test, or, under `@given`, of each example its share."""
+
+    def __init__(self, granted: float) -> None:
+        self.account = Account(granted)
+        self._share: float | None = None  # of an example of a Hypothesis test
+        self._remainder = granted  # of the test, or of the example
+        self._is_failing = False
+
+    def wrap_example(self, inner_test: Callable[..., Any]) -> Callable[..., Any]:
+        """A Hypothesis test that grants every example the same share, so that the same example always has the
+        same outcome. Once one has failed, the test fails: smaller ones, and those that are repeated, spend
+        nothing of the test's error."""
+        from hypothesis import settings
+
+        @wraps(inner_test)
+        def run_example(*arguments: Any, **named: Any) -> Any:
+            self._share = self.account.granted / (_RESERVE * settings().max_examples)
+            is_left = self._is_failing or self.account.spent + self._share <= self.account.granted * _ROUNDING
+            self._remainder = self._share if is_left else 0.0
+            self.account.refuted.clear()
+            try:
+                return inner_test(*arguments, **named)
+            except AssertionError:
+                self._is_failing = True
+                raise
+
+        return run_example
 
     def spend(self, error: float | None) -> float:
         """Spend an error, or all that remains; the test fails if the remainder does not suffice."""
-        remainder = self.granted - self.spent
-        amount = remainder if error is None else error
-        if amount <= 0 or amount > remainder * _ROUNDING:
+        amount = self._remainder if error is None else error
+        if amount <= 0 or amount > self._remainder * _ROUNDING:
+            share = "" if self._share is None else f", of which each example has {self._share:g}"
             request = "" if error is None else f" and requests {error:g}"
             pytest.fail(
-                f"this test was granted an error of {self.granted:g}, has spent {self.spent:g} of "
-                f"it{request}. Grant more with @pytest.mark.{MARK}(error=...), or give each call its "
-                "share, error=...",
+                f"this test was granted an error of {self.account.granted:g}{share}, has spent "
+                f"{self.account.spent:g} of it{request}. Grant more with @pytest.mark.{MARK}(error=...), or "
+                "give each call its share, error=...",
                 pytrace=False,
             )
-        self.spent += amount
+        self._remainder -= amount
+        self.account.spent += 0.0 if self._is_failing else amount
+        self.account.calls += 1
         return amount
 
     def record(self, outcome: Outcome) -> None:
         """Record the outcome of a test of a claim."""
-        self.games += outcome.games
+        self.account.games += outcome.games
         if outcome.refutation is not None:
             verdict = outcome.refutation.verdict
             searched = outcome.refutation.search is not None
             adversary = "an adversary found by a search" if searched else verdict.adversary
-            self.refuted.append(
+            self.account.refuted.append(
                 f"{verdict.learner} against {adversary}: ε ≥ {verdict.epsilon_lower:.4g}{verdict.curve_note} "
                 f"certified, claimed {verdict.claim.epsilon:.4g} (δ = {verdict.claim.delta:.3g}, "
                 f"confidence {100 * verdict.confidence:.10g} %)"
             )
 
 
-_account = pytest.StashKey[Account]()
 _errors = pytest.StashKey["tuple[float | None, float | None]"]()  # the default, and the maximum sum
+_budget = pytest.StashKey[ErrorBudget]()  # of a test, and of the configuration: that of the test that runs
 
 
-@pytest.fixture
-def assert_private(request: pytest.FixtureRequest) -> Callable[..., Outcome]:
-    """`audits.testing.assert_private`, within the error that the mark `privacy` grants the test."""
-    from audits.testing import NotPrivate
-    from audits.testing import assert_private as assert_without_account
+class AssertPrivate:
+    """`audits.testing.assert_private`, within the error that the test that runs is granted."""
 
-    account = request.node.stash[_account]
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
 
-    def assert_on_account(learner: Any, *, error: float | None = None, **settings: Any) -> Outcome:
+    def __repr__(self) -> str:
+        return FIXTURE  # in the examples that Hypothesis prints
+
+    def __call__(self, learner: Any, *, error: float | None = None, **settings: Any) -> Outcome:
         __tracebackhide__ = True
+        from audits.testing import NotPrivate
+        from audits.testing import assert_private as assert_without_budget
+
+        budget = self._config.stash.get(_budget, None)
+        if budget is None:
+            pytest.fail(
+                f"{FIXTURE} spends the error of a test, and this one has none. Make {FIXTURE} an argument of the "
+                f"test or of a fixture that it uses, or mark the test with @pytest.mark.{MARK}.",
+                pytrace=False,
+            )
         try:
-            outcome = assert_without_account(learner, error=account.spend(error), **settings)
+            outcome = assert_without_budget(learner, error=budget.spend(error), **settings)
         except NotPrivate as failure:
-            account.record(failure.outcome)
+            budget.record(failure.outcome)
             raise
-        account.record(outcome)
+        budget.record(outcome)
         return outcome
 
-    return assert_on_account
+
+# Of the whole session, since Hypothesis refuses fixtures that are made for each test but not for each example.
+@pytest.fixture(scope="session")
+def assert_private(pytestconfig: pytest.Config) -> AssertPrivate:
+    """`audits.testing.assert_private`, within the error that the mark `privacy` grants the test."""
+    return AssertPrivate(pytestconfig)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -176,7 +236,30 @@ class InvalidErrors(pytest.Item):
 def pytest_runtest_setup(item: pytest.Item) -> None:
     granted = get_granted_error(item)
     if granted is not None:
-        item.stash[_account] = Account(granted)
+        item.stash[_budget] = item.config.stash[_budget] = ErrorBudget(granted)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
+    try:
+        return (yield)
+    finally:
+        if _budget in item.config.stash:
+            del item.config.stash[_budget]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Tell the budget of a Hypothesis test where its examples begin."""
+    budget, handle = item.stash.get(_budget, None), getattr(getattr(item, "obj", None), "hypothesis", None)
+    inner_test = getattr(handle, "inner_test", None)
+    if budget is None or inner_test is None or iscoroutinefunction(inner_test):
+        return (yield)
+    handle.inner_test = budget.wrap_example(inner_test)
+    try:
+        return (yield)
+    finally:
+        handle.inner_test = inner_test  # other tests of the function's parameters have budgets of their own
 
 
 @pytest.hookimpl(wrapper=True)
@@ -184,23 +267,62 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add the account for the summary, and print a refutation below the traceback instead of in it."""
-    module = sys.modules.get("audits.testing")  # never imported if no test uses it
-    error: Any = None if call.excinfo is None else call.excinfo.value
-    failure: NotPrivate | None = (
-        error if module is not None and isinstance(error, module.NotPrivate) else None
-    )
-    if failure is not None:
-        failure.brief = True
-    report = yield
-    if failure is not None:
-        failure.brief = False
-        add = getattr(report.longrepr, "addsection", None)
-        if add is not None:
-            add("how the claim is refuted", failure.refutation.details)
-    account = item.stash.get(_account, None)
-    if report.when == "call" and account is not None:
-        report.user_properties.append((_PROPERTY, asdict(account)))
+    module: Any = sys.modules.get("audits.testing")  # never imported if no test uses it
+    if module is None:
+        return (yield)
+    module.NotPrivate.brief = True
+    try:
+        report = yield
+    finally:
+        module.NotPrivate.brief = False
+    budget = item.stash.get(_budget, None)
+    if report.failed and call.excinfo is not None:
+        for failure in _list_failures(call.excinfo.value, module.NotPrivate):
+            replay, text = _save_replay(item, failure)
+            add = getattr(report.longrepr, "addsection", None)
+            if add is not None:
+                add("how the claim is refuted", text)
+            if budget is not None and replay:
+                budget.account.replays.append(replay)
+    if report.when == "teardown" and budget is not None:
+        report.user_properties.append((_PROPERTY, asdict(budget.account)))
     return report
+
+
+def _list_failures(error: BaseException, kind: type[NotPrivate]) -> list[NotPrivate]:
+    """The refutations among an exception and those that it groups."""
+    if isinstance(error, BaseExceptionGroup):
+        return [failure for each in error.exceptions for failure in _list_failures(each, kind)]
+    return [error] if isinstance(error, kind) else []
+
+
+def _save_replay(item: pytest.Item, failure: NotPrivate) -> tuple[str, str]:
+    """The command that replays a refutation, in one line, and all that is known of it.
+
+    What the command reads is written into pytest's cache, which workers of pytest-xdist share.
+    """
+    refutation, saved, problem = failure.refutation, None, ""
+    if refutation.source:
+        name = re.sub(r"\W+", "_", item.name).strip("_")[:_MAX_NAME]
+        content = f"{item.nodeid}\n{refutation.plan.describe()}"  # the same in every run
+        digest = sha256(content.encode()).hexdigest()[:_DIGITS]
+        try:
+            cache = item.config.cache if hasattr(item.config, "cache") else None
+            if cache is None:
+                raise ValueError("pytest's cache is disabled")
+            file = cache.mkdir(_FOLDER) / f"{name}_{digest}.py"
+            shown = os.path.relpath(file, item.config.invocation_params.dir)
+            saved = refutation.save(file, shown=shown)
+        except (OSError, ValueError) as error:  # ValueError: also if it cannot be written
+            problem = f"\n\nNo file was written for the replay ({error})."
+    command = refutation.replay if saved is None else saved.command
+    again = f"pytest {shlex.quote(item.config.cwd_relative_nodeid(item.nodeid))}"
+    text = refutation.describe(saved) + problem
+    return command.replace(" \\\n   ", "") or again, text if command else f"{text}\n\n{again}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 class Summary:
@@ -211,20 +333,23 @@ class Summary:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         account = dict(report.user_properties).get(_PROPERTY)
-        if report.when == "call" and isinstance(account, dict):
+        if report.when == "teardown" and isinstance(account, dict):
             self._accounts.append((report.nodeid, account))
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if not self._accounts:
             return
-        granted, spent, games = (
-            fsum(account[name] for _, account in self._accounts) for name in ("granted", "spent", "games")
+        granted, spent, calls, games = (
+            fsum(account[name] for _, account in self._accounts)
+            for name in ("granted", "spent", "calls", "games")
         )
         terminalreporter.section("privacy claims")
         terminalreporter.write_line(
-            f"{len(self._accounts)} test{'s' if len(self._accounts) > 1 else ''}; errors granted "
-            f"{granted:.4g}, spent {spent:.4g}; {games:,.0f} games in each world"
+            f"{_count(len(self._accounts), 'test')}, {_count(int(calls), 'assertion')}; errors granted "
+            f" {granted:.4g}, spent {spent:.4g}; {games:,.0f} games in each world"
         )
         for nodeid, account in self._accounts:
             for line in account["refuted"]:
                 terminalreporter.write_line(f"REFUTED {nodeid}: {line}")
+            for command in account["replays"]:
+                terminalreporter.write_line(f"    {command}")
