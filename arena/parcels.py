@@ -78,7 +78,7 @@ def pickle_alone(value: object) -> bytes:
     is_new = is_users and module not in cloudpickle.list_registry_pickle_by_value()
     try:
         with _register_by_value([module] if is_new else ()):
-            return cloudpickle.dumps(value)
+            return bytes(cloudpickle.dumps(value))
     except Exception as error:  # objects of other libraries may raise anything
         raise CannotBeSent(describe_error(error)) from error
 

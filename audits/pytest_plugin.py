@@ -10,8 +10,8 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Generator, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from functools import wraps
 from hashlib import sha256
@@ -55,9 +55,8 @@ class ErrorBudget:
 
     def __init__(self, granted: float) -> None:
         self.account = Account(granted)
-        self._share: float | None = None  # of an example of a Hypothesis test
-        self._remainder = granted  # of the test, or of the example
-        self._is_failing = False
+        self._whose, self._granted, self._remainder = "this test", granted, granted  # for the next calls
+        self._is_failing = self._is_exhausted = self.has_examples = False
 
     def wrap_example(self, inner_test: Callable[..., Any]) -> Callable[..., Any]:
         """A Hypothesis test that grants every example the same share, so that the same example always has the
@@ -67,13 +66,18 @@ class ErrorBudget:
 
         @wraps(inner_test)
         def run_example(*arguments: Any, **named: Any) -> Any:
-            self._share = self.account.granted / (_RESERVE * settings().max_examples)
-            is_left = self._is_failing or self.account.spent + self._share <= self.account.granted * _ROUNDING
-            self._remainder = self._share if is_left else 0.0
-            self.account.refuted.clear()
+            __tracebackhide__ = True
+            account, share = self.account, self.account.granted / (_RESERVE * settings().max_examples)
+            self.has_examples = True
+            if not self._is_failing and account.spent + share > account.granted * _ROUNDING:
+                self._is_exhausted = True
+            self._whose, self._granted, self._remainder = "each example of this test", share, share
+            if self._is_exhausted:
+                self._whose, self._granted, self._remainder = "this test", account.granted, 0.0
+            account.refuted.clear()
             try:
                 return inner_test(*arguments, **named)
-            except AssertionError:
+            except (AssertionError, pytest.fail.Exception):
                 self._is_failing = True
                 raise
 
@@ -83,12 +87,11 @@ class ErrorBudget:
         """Spend an error, or all that remains; the test fails if the remainder does not suffice."""
         amount = self._remainder if error is None else error
         if amount <= 0 or amount > self._remainder * _ROUNDING:
-            share = "" if self._share is None else f", of which each example has {self._share:g}"
             request = "" if error is None else f" and requests {error:g}"
             pytest.fail(
-                f"this test was granted an error of {self.account.granted:g}{share}, has spent "
-                f"{self.account.spent:g} of it{request}. Grant more with @pytest.mark.{MARK}(error=...), or "
-                "give each call its share, error=...",
+                f"{self._whose} was granted an error of {self._granted:g}, has spent "
+                f"{self._granted - self._remainder:g} of it{request}. Grant more with "
+                f"@pytest.mark.{MARK}(error=...), or give each call its share, error=...",
                 pytrace=False,
             )
         self._remainder -= amount
@@ -114,6 +117,28 @@ _errors = pytest.StashKey["tuple[float | None, float | None]"]()  # the default,
 _budget = pytest.StashKey[ErrorBudget]()  # of a test, and of the configuration: that of the test that runs
 
 
+@contextmanager
+def _untraced() -> Iterator[None]:
+    """Keep Hypothesis, which explains failures by the lines that ran, from tracing all games: they would take
+    twenty times as long. Debuggers and tools that measure coverage go on."""
+    trace, monitoring = sys.gettrace(), getattr(sys, "monitoring", None)  # the latter from Python 3.12 on
+    if str(getattr(trace, "__module__", "")).startswith("hypothesis."):
+        sys.settrace(None)
+    else:
+        trace = None
+    tools = [] if monitoring is None else [n for n in range(6) if monitoring.get_tool(n) == "scrutineer"]
+    events = [(tool, monitoring.get_events(tool)) for tool in tools]
+    for tool in tools:
+        monitoring.set_events(tool, 0)
+    try:
+        yield
+    finally:
+        for tool, own in events:
+            monitoring.set_events(tool, own)
+        if trace is not None:
+            sys.settrace(trace)
+
+
 class AssertPrivate:
     """`audits.testing.assert_private`, within the error that the test that runs is granted."""
 
@@ -131,20 +156,22 @@ class AssertPrivate:
         budget = self._config.stash.get(_budget, None)
         if budget is None:
             pytest.fail(
-                f"{FIXTURE} spends the error of a test, and this one has none. Make {FIXTURE} an argument of the "
-                f"test or of a fixture that it uses, or mark the test with @pytest.mark.{MARK}.",
+                f"{FIXTURE} spends the error of a test, and this one has none. Make {FIXTURE} an argument of "
+                f"the test, or mark the test with @pytest.mark.{MARK}.",
                 pytrace=False,
             )
         try:
-            outcome = assert_without_budget(learner, error=budget.spend(error), **settings)
+            with _untraced():
+                outcome = assert_without_budget(learner, error=budget.spend(error), **settings)
         except NotPrivate as failure:
+            failure.brief = budget.has_examples  # Hypothesis formats every failure, and a game takes long
             budget.record(failure.outcome)
             raise
         budget.record(outcome)
         return outcome
 
 
-# Of the whole session, since Hypothesis refuses fixtures that are made for each test but not for each example.
+# Of the session, since Hypothesis refuses fixtures that are made for each test, but not for each example.
 @pytest.fixture(scope="session")
 def assert_private(pytestconfig: pytest.Config) -> AssertPrivate:
     """`audits.testing.assert_private`, within the error that the mark `privacy` grants the test."""
@@ -251,7 +278,8 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """Tell the budget of a Hypothesis test where its examples begin."""
-    budget, handle = item.stash.get(_budget, None), getattr(getattr(item, "obj", None), "hypothesis", None)
+    budget = item.stash.get(_budget, None)
+    handle: Any = getattr(getattr(item, "obj", None), "hypothesis", None)
     inner_test = getattr(handle, "inner_test", None)
     if budget is None or inner_test is None or iscoroutinefunction(inner_test):
         return (yield)
@@ -268,21 +296,21 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add the account for the summary, and print a refutation below the traceback instead of in it."""
     module: Any = sys.modules.get("audits.testing")  # never imported if no test uses it
-    if module is None:
-        return (yield)
-    module.NotPrivate.brief = True
+    budget = item.stash.get(_budget, None)
+    if module is not None:
+        module.NotPrivate.brief = True
     try:
         report = yield
     finally:
-        module.NotPrivate.brief = False
-    budget = item.stash.get(_budget, None)
-    if report.failed and call.excinfo is not None:
+        if module is not None:
+            module.NotPrivate.brief = False
+    if report.failed and call.excinfo is not None and module is not None:
         for failure in _list_failures(call.excinfo.value, module.NotPrivate):
             replay, text = _save_replay(item, failure)
             add = getattr(report.longrepr, "addsection", None)
             if add is not None:
                 add("how the claim is refuted", text)
-            if budget is not None and replay:
+            if budget is not None:
                 budget.account.replays.append(replay)
     if report.when == "teardown" and budget is not None:
         report.user_properties.append((_PROPERTY, asdict(budget.account)))
@@ -302,6 +330,7 @@ def _save_replay(item: pytest.Item, failure: NotPrivate) -> tuple[str, str]:
     What the command reads is written into pytest's cache, which workers of pytest-xdist share.
     """
     refutation, saved, problem = failure.refutation, None, ""
+    folder = item.config.invocation_params.dir
     if refutation.source:
         name = re.sub(r"\W+", "_", item.name).strip("_")[:_MAX_NAME]
         content = f"{item.nodeid}\n{refutation.plan.describe()}"  # the same in every run
@@ -311,12 +340,12 @@ def _save_replay(item: pytest.Item, failure: NotPrivate) -> tuple[str, str]:
             if cache is None:
                 raise ValueError("pytest's cache is disabled")
             file = cache.mkdir(_FOLDER) / f"{name}_{digest}.py"
-            shown = os.path.relpath(file, item.config.invocation_params.dir)
-            saved = refutation.save(file, shown=shown)
-        except (OSError, ValueError) as error:  # ValueError: also if it cannot be written
+            saved = refutation.save(file, shown=os.path.relpath(file, folder))
+        except (OSError, ValueError) as error:  # InvalidArgument is a ValueError
             problem = f"\n\nNo file was written for the replay ({error})."
     command = refutation.replay if saved is None else saved.command
-    again = f"pytest {shlex.quote(item.config.cwd_relative_nodeid(item.nodeid))}"
+    nodeid = "::".join([os.path.relpath(item.path, folder), *item.nodeid.split("::")[1:]])
+    again = f"pytest {shlex.quote(nodeid)}"
     text = refutation.describe(saved) + problem
     return command.replace(" \\\n   ", "") or again, text if command else f"{text}\n\n{again}"
 
@@ -346,7 +375,7 @@ class Summary:
         terminalreporter.section("privacy claims")
         terminalreporter.write_line(
             f"{_count(len(self._accounts), 'test')}, {_count(int(calls), 'assertion')}; errors granted "
-            f" {granted:.4g}, spent {spent:.4g}; {games:,.0f} games in each world"
+            f"{granted:.4g}, spent {spent:.4g}; {games:,.0f} games in each world"
         )
         for nodeid, account in self._accounts:
             for line in account["refuted"]:

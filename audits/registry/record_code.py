@@ -73,7 +73,9 @@ def _is_importable(module: ModuleType) -> bool:
     if spec is None:
         return False
     paths = [os.path.join(folder, *rest) for folder in spec.submodule_search_locations or ()]
-    files = [path + end for path in paths for end in (".py", f"{os.sep}__init__.py")] if rest else [spec.origin]
+    files = (
+        [path + end for path in paths for end in (".py", f"{os.sep}__init__.py")] if rest else [spec.origin]
+    )
     return os.path.realpath(str(module.__file__)) in map(os.path.realpath, filter(None, files))
 
 

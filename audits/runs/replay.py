@@ -8,7 +8,7 @@ import textwrap
 import attrs
 
 from arena import REFEREES, Adversary, ArenaError, CannotBeSent, Learner
-from arena.errors import is_users_file
+from arena.errors import describe_error, is_users_file
 from arena.privacy_curves import format_curve
 from audits.registry.match import configure_game
 from audits.registry.players import ADVERSARIES, LEARNERS
@@ -55,8 +55,9 @@ def write_replay(
         else:
             command = f"python {shlex.quote(file)}"
             code = f"from audits.runs.run import run\n{write_assignments(plan=plan)}\n{_RUN}"
-    except CannotBeSent as error:
-        return Replay("", _write_alone(plan.adversary), str(error))
+    except Exception as error:  # the user's objects may raise anything when they are written
+        obstacle = str(error) if isinstance(error, CannotBeSent) else describe_error(error)
+        return Replay("", _write_alone(plan.adversary), obstacle)
     replay = textwrap.indent(command, "    ")
     return Replay(command, f'r"""{about}\n\nReplay it:\n\n{replay}\n"""\n\n{code}')
 
@@ -69,7 +70,7 @@ def _write_alone(adversary: Adversary) -> str:
     """The adversary as code; empty if it cannot be written."""
     try:
         return write_assignments(**{FOUND: adversary})
-    except CannotBeSent:
+    except Exception:
         return ""
 
 

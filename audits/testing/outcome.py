@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from functools import cached_property, lru_cache
 from math import ceil, exp, log, log1p, nextafter
-from typing import Any, ClassVar
+from typing import Any
 
 import attrs
 
@@ -47,7 +47,7 @@ class Refutation:
 
     @property
     def replay(self) -> str:
-        """The command line that replays the audit, if need be with `source` as found.py; empty if none can."""
+        """The command line that replays the audit, which may need `source` as found.py; empty if none can."""
         return self._unsaved.command
 
     @cached_property
@@ -102,7 +102,9 @@ class Refutation:
             use = "The adversary" if replay.obstacle else f"Save this as {FOUND_FILE}"
             sections.append(f"{use}:\n\n{replay.source.rstrip()}")
         if replay.obstacle:
-            sections.append(f"Replay it by the same test, since no file can hold the players ({replay.obstacle})")
+            sections.append(
+                f"Replay it by the same test, since no file can hold the players ({replay.obstacle})"
+            )
         else:
             sections.append(f"Replay it:\n\n{replay.command}")
         return "\n\n".join(sections)
@@ -140,9 +142,9 @@ class Outcome:
 
 
 class NotPrivate(AssertionError):
-    """A claim of privacy is refuted. brief: whether messages are only one line."""
+    """A claim of privacy is refuted. brief: whether the message is only one line; also set for the class."""
 
-    brief: ClassVar[bool] = False
+    brief = False
 
     def __init__(self, outcome: Outcome) -> None:
         super().__init__(outcome)

@@ -64,7 +64,8 @@ def test_something_else():
 PLUGIN = "audits.pytest_plugin"
 # Newer versions of pytest warn of plug-ins in PYTEST_PLUGINS, which they import twice.
 TWICE = "ignore:Module already imported:pytest.PytestAssertRewriteWarning"
-COMMAND = ("-p", "no:cacheprovider", "-W", "error", "-W", TWICE, "--strict-markers")
+UNCACHED = ("-p", "no:cacheprovider")
+COMMAND = ("-W", "error", "-W", TWICE, "--strict-markers")
 WORKERS = ("-p", "xdist", "-n", "2")
 
 
@@ -86,18 +87,19 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[
     for name in ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT", "PYTEST_XDIST_TESTRUNUID"):
         monkeypatch.delenv(name, raising=False)
 
-    def run_in_process(source: str, *options: str, ini: str = "") -> Run:
+    def run_in_process(source: str, *options: str, ini: str = "", cached: bool = False) -> Run:
         pytester.makepyfile(test_them=source)
         pytester.makefile(".ini", pytest=f"[pytest]\n{ini}")
-        result = pytester.runpytest_inprocess(*COMMAND, *options)
+        result = pytester.runpytest_inprocess(*(() if cached else UNCACHED), *COMMAND, *options)
         return Run(int(result.ret), result.stdout.str() + result.stderr.str())
 
     return run_in_process
 
 
-def run_process(folder: Path, source: str, *options: str, ini: str = "") -> Run:
+def run_process(folder: Path, source: str, *options: str, ini: str = "", file: str = "test_them.py") -> Run:
     """The same in a process of its own, and with xdist where it is asked for."""
-    (folder / "test_them.py").write_text(source)
+    (folder / file).parent.mkdir(parents=True, exist_ok=True)
+    (folder / file).write_text(source)
     (folder / "pytest.ini").write_text(f"[pytest]\n{ini}")
     environment = os.environ | {
         "COLUMNS": "200",
@@ -136,8 +138,8 @@ def check_report(ran: Run) -> None:
         "@pytest.mark.privacy(error=...), or give each call its share, error=..."
     ) in lines
     assert any("granted an error of 1e-06, has spent 1e-06 of it. Grant" in line for line in lines)
-    (summary,) = (line for line in lines if line.startswith("6 tests; "))
-    assert summary.startswith("6 tests; errors granted 0.000123, spent 0.000121; ")
+    (summary,) = (line for line in lines if line.startswith("6 tests, 7 assertions; "))
+    assert summary.startswith("6 tests, 7 assertions; errors granted 0.000123, spent 0.000121; ")
     assert summary.endswith(" games in each world")
     refuted = sorted(line for line in lines if line.startswith("REFUTED"))
     assert refuted[0].startswith(
@@ -191,20 +193,136 @@ def test_a_run_may_disable_the_plug_in(tmp_path: Path) -> None:
     assert "'privacy' not found in `markers` configuration option" in ran.text
 
 
+# --- Hypothesis -------------------------------------------------------------------------------------------
+
+GIVEN = """
+import pytest
+from hypothesis import assume, example, given, reject, settings, strategies as st
+from learners.predictors.vote_predictors import StaticErm
+from learners.releases.counts import LaplaceCount
+
+QUICK = settings(deadline=None, max_examples=4, derandomize=True, database=None)
+EPSILONS = st.sampled_from([0.5, 1.0, 2.0, 3.0])
+
+@QUICK
+@given(EPSILONS)
+def test_stands(assert_private, epsilon):
+    outcome = assert_private(LaplaceCount(epsilon=epsilon), against="count-swap", games=500)
+    assert outcome.error == 1e-6 / 8
+
+@pytest.mark.parametrize("sign", [-1, 1])
+@pytest.mark.privacy(error=1e-4)
+@QUICK
+@given(size=st.integers(1, 9))
+def test_leaks_from_three_on(assert_private, size, sign):
+    claim = (1 if sign * size > 2 else 9, 0)
+    assert_private(StaticErm(), claim=claim, against="training-swap", games=500, allow_underpowered=True)
+
+@QUICK
+@given(EPSILONS)
+def test_spends_the_share_of_an_example_twice(assert_private, epsilon):
+    for seed in range(2):
+        assert_private(LaplaceCount(), against="count-swap", games=500, seed=seed)
+
+@QUICK
+@given(EPSILONS)
+def test_divides_the_share_of_an_example(assert_private, epsilon):
+    for seed in range(2):
+        assert_private(LaplaceCount(), against="count-swap", games=500, seed=seed, error=5e-8)
+
+@QUICK
+@given(st.integers(0, 1_000))
+def test_rejects_too_many(assert_private, number):
+    assert_private(LaplaceCount(), against="count-swap", games=500)
+    assume(number == 0)
+
+class TestMethods:
+    @QUICK
+    @given(EPSILONS)
+    def test_fails_by_itself(self, assert_private, epsilon):
+        assert_private(LaplaceCount(), against="count-swap", games=500)
+        assert epsilon < 2
+"""
+HYPOTHESIS = ("-p", "hypothesispytest")
+
+
+@pytest.mark.thorough
+def test_examples_of_hypothesis_share_the_error_of_their_test(run: Callable[..., Run]) -> None:
+    ran = run(GIVEN, *HYPOTHESIS)
+    lines = ran.text.splitlines()
+    assert "4 failed, 3 passed" in ran.text
+    assert "HealthCheck" not in ran.text
+    # The smallest example that fails, refuted at the share of the first.
+    assert "E           size=3," in lines
+    assert "E           assert_private=assert_private," in lines
+    refuted = [line for line in lines if line.startswith("REFUTED")]
+    assert len(refuted) == 1
+    assert refuted[0].startswith("REFUTED test_them.py::test_leaks_from_three_on[1]: static-erm against trai")
+    assert refuted[0].endswith(" (δ = 0, confidence 99.99875 %)")
+    assert sum(line.startswith("    arena audit static-erm --against training-swap") for line in lines) == 1
+    share = "each example of this test was granted an error of 1.25e-07, has spent 1.25e-07 of it. Grant more"
+    assert any(line.startswith(share) for line in lines)
+    assert any(line.startswith("this test was granted an error of 1e-06, has spent 1e-06") for line in lines)
+    (summary,) = (line for line in lines if line.startswith("7 tests, "))
+    # A test spends a share for each example, but nothing once one fails. Each has four at most, and may fail
+    # in the first.
+    spent = float(summary.partition("spent ")[2].partition(";")[0])
+    assert (
+        1.25e-7 * (4 + 500 + 1 + 3.2 + 8 + 1)
+        <= spent * 1.001
+        <= 1.25e-7 * (4 + 800 + 1 + 3.2 + 8 + 4) * 1.002
+    )
+    assert summary == next(line for line in run(GIVEN, *HYPOTHESIS).text.splitlines() if line == summary)
+
+
+@pytest.mark.thorough
+def test_a_search_within_a_test_of_hypothesis_is_the_same_search(run: Callable[..., Run]) -> None:
+    source = (
+        GIVEN[: GIVEN.index("@pytest.mark.parametrize")]
+        + """
+from audits.testing import NotPrivate, assert_private as assert_outside
+
+def find(assert_private, **error):
+    with pytest.raises(NotPrivate) as failure:
+        assert_private(StaticErm(), claim=(1, 0), budget="quick", **error)
+    return failure.value.adversary, failure.value.verdict.epsilon_lower
+
+found = []
+
+@settings(QUICK, max_examples=1)
+@given(st.none())
+def test_is_found(assert_private, none):
+    found.append(find(assert_private))
+
+def test_is_found_outside():
+    assert found == [find(assert_outside, error=5e-7)]
+"""
+    )
+    assert "3 passed" in run(source, *HYPOTHESIS).text
+
+
+def test_the_fixture_is_of_a_test_that_is_granted_an_error(run: Callable[..., Run]) -> None:
+    text = run("def test_it(request):\n    request.getfixturevalue('assert_private')('laplace-count')\n").text
+    assert "assert_private spends the error of a test, and this one has none. Make assert_private an" in text
+
+
+# --- errors -----------------------------------------------------------------------------------------------
+
+
 def test_only_tests_that_are_run_count(run: Callable[..., Run]) -> None:
     ran = run(PRIVACY, "-k", "stands or else", ini="privacy_error_total = 1e-5")
     assert "2 passed, 5 deselected" in ran.text
-    assert "1 test; errors granted 1e-06, spent 1e-06; 4,000 games in each world" in ran.text
+    assert "1 test, 1 assertion; errors granted 1e-06, spent 1e-06; 4,000 games in each world" in ran.text
 
 
 def test_the_usual_error_is_a_setting(run: Callable[..., Run]) -> None:
     ran = run(PRIVACY, "-k", "stands", ini="privacy_error = 1e-9\nprivacy_error_total = 1e-9")
-    assert "1 test; errors granted 1e-09, spent 1e-09; 4,000 games in each world" in ran.text
+    assert "1 test, 1 assertion; errors granted 1e-09, spent 1e-09; 4,000 games in each world" in ran.text
 
 
 def test_a_mark_alone_grants(run: Callable[..., Run]) -> None:
     source = "import pytest\n\n@pytest.mark.privacy(error=0.25)\ndef test_by_hand():\n    pass\n"
-    assert "1 test; errors granted 0.25, spent 0; 0 games" in run(source).text
+    assert "1 test, 0 assertions; errors granted 0.25, spent 0; 0 games" in run(source).text
 
 
 @pytest.mark.parametrize("mark", ["1e-6", "error=2", "rate=1e-6"])
