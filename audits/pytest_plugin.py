@@ -164,7 +164,8 @@ class AssertPrivate:
             with _untraced():
                 outcome = assert_without_budget(learner, error=budget.spend(error), **settings)
         except NotPrivate as failure:
-            failure.brief = budget.has_examples  # Hypothesis formats every failure, and a game takes long
+            if budget.has_examples:
+                failure.brief = True  # Hypothesis formats every failure, and its game takes long
             budget.record(failure.outcome)
             raise
         budget.record(outcome)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,6 +12,7 @@ from pathlib import Path
 
 import attrs
 import pytest
+from support.command_line import Command
 from support.paths import ROOT
 
 # Imported here so that runs in this process share them.
@@ -304,6 +307,123 @@ def test_is_found_outside():
 def test_the_fixture_is_of_a_test_that_is_granted_an_error(run: Callable[..., Run]) -> None:
     text = run("def test_it(request):\n    request.getfixturevalue('assert_private')('laplace-count')\n").text
     assert "assert_private spends the error of a test, and this one has none. Make assert_private an" in text
+
+
+# --- replays ----------------------------------------------------------------------------------------------
+
+REPLAYED = """
+import unittest
+import numpy as np
+import pytest
+from audits.testing import assert_private as assert_outside
+from arena import Sample
+from adversaries.release.point_swap import CountSwap
+from learners.releases.counts import LaplaceCount
+from .mechanisms import count
+
+SMALL = CountSwap(sample=Sample([0.0], [0], [5]))  # which no command line can name
+
+@pytest.mark.parametrize("scale", [0.5, 2.0])
+def test_a_closure(assert_private, scale):
+    assert_private(lambda data, rng: scale * count(data, rng), claim=(0.5, 0), against=SMALL, games=500)
+
+def test_another_module(assert_private):
+    assert_private(count, claim=(0.5, 0), against="count-swap", games=500)
+"""
+INSIDE = (
+    REPLAYED.partition("@pytest.mark")[0].replace("from .mechanisms import count", "")
+    + """
+
+class TestLaplace(unittest.TestCase):
+    def test_it(self):
+        for epsilon in (1.0, 2.0):
+            with self.subTest(epsilon=epsilon):
+                assert_outside(LaplaceCount(epsilon=epsilon), claim=(0.25, 0), against=SMALL, games=2_000)
+
+def test_two(assert_private, subtests):
+    for epsilon in (1.0, 2.0):
+        with subtests.test(epsilon=epsilon):
+            assert_private(
+                LaplaceCount(epsilon=epsilon), claim=(0.25, 0), against=SMALL, games=2_000, error=4e-7
+            )
+
+@pytest.mark.xfail(strict=True)
+def test_is_known_to_leak(assert_private):
+    assert_private(LaplaceCount(epsilon=3.0), claim=(0.25, 0), against=SMALL, games=2_000)
+"""
+)
+COUNT = """
+import numpy as np
+
+def count(data, rng):
+    return float(np.sum(data) + 0.2 * rng.laplace())
+"""
+
+
+UNWARNED = ("-W", "ignore::pytest.PytestCacheWarning")
+
+
+def list_commands(ran: Run) -> list[str]:
+    """The commands of the failures, without their line breaks, in the order of the text."""
+    text = ran.text.replace(" \\\n    ", " ")
+    return [line for line in text.splitlines() if line.startswith("arena audit ")]
+
+
+def list_bounds(text: str) -> list[str]:
+    return re.findall(r"certified +(ε ≥ \S+ nats at δ = 0, confidence \S+ %)", text)
+
+
+@pytest.mark.thorough
+def test_replays_are_written_into_the_cache(run: Callable[..., Run], pytester: pytest.Pytester) -> None:
+    ran = run(INSIDE, cached=True)
+    assert "Save this as" not in ran.text
+    commands = list_commands(ran)
+    names = [Path(re.search(r"--against (\S+):found", command)[1]) for command in commands]  # type: ignore[index]
+    assert [name.name[:-12] for name in names] == ["test_it", "test_it", "test_two", "test_two"]
+    files = pytester.path.glob(".pytest_cache/d/dp-arena/*.py")
+    assert set(names) == {path.relative_to(pytester.path) for path in files}
+    for command, bound in zip(commands, list_bounds(ran.text), strict=True):
+        assert bound in Command(*shlex.split(command)[1:]).text(status=3)
+    # The traceback has one line, also of tests of unittest.
+    assert ran.text.count("claim under test") == 4
+    assert sum(line.startswith("    arena audit") for line in ran.text.splitlines()) == 2  # in the summary
+    again = run(INSIDE, "--lf", "-x", cached=True)
+    assert list_commands(again)[0] == commands[0]
+
+
+@pytest.mark.parametrize("disabled", [True, False])
+def test_without_a_cache_the_message_has_the_file(
+    run: Callable[..., Run], pytester: pytest.Pytester, disabled: bool
+) -> None:
+    (pytester.path / "file").touch()  # in which no folder can be made, as on a file system that is read-only
+    ini = "" if disabled else "cache_dir = file/cache"
+    ran = run(INSIDE, "-k", "two", *UNWARNED, ini=ini, cached=not disabled)
+    why = "pytest's cache is disabled" if disabled else "[Errno "
+    assert f"No file was written for the replay ({why}" in ran.text
+    assert ran.text.count("Save this as found.py:") == 2
+    assert all(" --against found.py:found " in command for command in list_commands(ran))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["prepend", "importlib"])
+def test_commands_work_as_printed(tmp_path: Path, mode: str) -> None:
+    (tmp_path / "checks").mkdir()
+    (tmp_path / "checks" / "__init__.py").touch()
+    (tmp_path / "checks" / "mechanisms.py").write_text(COUNT)
+    options = (f"--import-mode={mode}", "-p", "xdist", "-n", "2")
+    ran = run_process(tmp_path, REPLAYED, *options, file="checks/test_them.py")
+    commands = list_commands(ran)
+    assert len(commands) == 3, ran.text
+    for command, bound in zip(commands, list_bounds(ran.text), strict=True):
+        words = [sys.executable, "-m", "audits.cli", *shlex.split(command)[1:]]
+        path = os.environ | {"PYTHONPATH": str(ROOT)}
+        done = subprocess.run(words, cwd=tmp_path, env=path, capture_output=True, text=True, timeout=300)
+        assert bound in done.stdout, done.stderr
+
+
+def test_a_report_for_junit_has_the_account(run: Callable[..., Run], pytester: pytest.Pytester) -> None:
+    run(LEAKS, "-k", "leaks", "--junitxml=report.xml")
+    assert "'spent': 0.0001" in (pytester.path / "report.xml").read_text()
 
 
 # --- errors -----------------------------------------------------------------------------------------------
