@@ -121,7 +121,8 @@ _budget = pytest.StashKey[ErrorBudget]()  # of a test, and of the configuration:
 def _untraced() -> Iterator[None]:
     """Keep Hypothesis, which explains failures by the lines that ran, from tracing all games: they would take
     twenty times as long. Debuggers and tools that measure coverage go on."""
-    trace, monitoring = sys.gettrace(), getattr(sys, "monitoring", None)  # the latter from Python 3.12 on
+    trace: Any = sys.gettrace()
+    monitoring: Any = getattr(sys, "monitoring", None)  # from Python 3.12 on
     if str(getattr(trace, "__module__", "")).startswith("hypothesis."):
         sys.settrace(None)
     else:

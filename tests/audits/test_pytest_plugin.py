@@ -388,7 +388,7 @@ def test_replays_are_written_into_the_cache(run: Callable[..., Run], pytester: p
     assert ran.text.count("claim under test") == 4
     assert sum(line.startswith("    arena audit") for line in ran.text.splitlines()) == 2  # in the summary
     again = run(INSIDE, "--lf", "-x", cached=True)
-    assert list_commands(again)[0] == commands[0]
+    assert list_commands(again)[0] in commands
 
 
 @pytest.mark.parametrize("disabled", [True, False])
@@ -467,5 +467,5 @@ def test_the_tests_of_the_page_pass(run: Callable[..., Run]) -> None:
     page = (ROOT / "docs" / "testing.md").read_text()
     source = page.split("```python\n", 1)[1].split("```", 1)[0]
     ran = run(source)
-    assert "6 passed" in ran.text, ran.text
-    assert "2 tests; errors granted 0.000101, spent 0.000101; " in ran.text
+    assert "7 passed" in ran.text, ran.text
+    assert "3 tests, 12 assertions; errors granted 0.000102, spent 0.0001015; " in ran.text
