@@ -109,11 +109,12 @@ class _Code:
 @attrs.frozen
 class _Writer:
     """Writes values. imports: the names that they use, by module; own_imports: of modules of the user's.
-    lines: that define other names, by name."""
+    lines: that define other names, by name. origins: the module of each name."""
 
     imports: dict[str, set[str]] = attrs.field(factory=dict)
     own_imports: dict[str, set[str]] = attrs.field(factory=dict)
     lines: dict[str, str] = attrs.field(factory=dict)
+    origins: dict[str, str] = attrs.field(factory=dict)
 
     def write(self, value: Any, opening: str = "") -> _Code:
         """A value as code that begins with `opening`."""
@@ -159,6 +160,8 @@ class _Writer:
             return self._embed(item)
         own, path = module.__name__, getattr(module, "__file__", None)
         root = name.partition(".")[0]
+        if self.origins.setdefault(root, own) != own:  # two modules have something of this name
+            return self._embed(item)
         if path is None or not is_users_file(path):
             packages = accumulate(own.split("."), "{}.{}".format)
             holders = (p for p in packages if getattr(sys.modules.get(p), name, None) is item)
@@ -186,7 +189,8 @@ class _Writer:
         text = "\n".join(f'    "{line}"' for line in textwrap.wrap(b64encode(content).decode(), _WIDTH - 6))
         code = f"loads(b64decode(  # {described}, as a pickle\n{text}\n))"
         names = chain([name], (f"{name}_{number}" for number in count(2)))
-        free = next(each for each in names if self.lines.get(each, "").partition(" = ")[2] in ("", code))
+        used = {**self.origins, **{each: line.partition(" = ")[2] for each, line in self.lines.items()}}
+        free = next(each for each in names if used.get(each, code) == code)
         self.lines[free] = f"{free} = {code}"
         return free
 

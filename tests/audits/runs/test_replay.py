@@ -27,6 +27,7 @@ from audits.adversary_search.script import Memory
 from audits.registry.match import configure_game
 from audits.registry.players import ADVERSARIES
 from audits.registry.record_code import write_assignments
+from audits.registry.user_files import load_function
 from audits.runs.replay import write_replay
 from learners.everlasting.paper_versions import EverlastingFresh, EverlastingV1
 from learners.foreign.function import Function
@@ -184,6 +185,19 @@ def test_two_functions_of_one_name_are_two(monkeypatch: pytest.MonkeyPatch) -> N
     exec(write_assignments(**functions), names)
     one, two = (names[name]([0.0], np.random.default_rng(0)) for name in functions)
     assert 3 * one == pytest.approx(2 * two)
+
+
+def test_functions_of_one_name_in_two_modules_are_two(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "other.py").write_text("def count(data, rng):\n    return 7.0\n")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    other = load_function(f"{tmp_path / 'other.py'}:count")
+    names: dict[str, Any] = {}
+    for functions in ((count, other), (other, count)):
+        exec(write_assignments(**dict(zip(("one", "two"), map(partial, functions), strict=True))), names)
+        one, two = (names[name]([0.0], np.random.default_rng(0)) for name in ("one", "two"))
+        assert (one == 7.0, two == 7.0) == (functions[0] is other, functions[1] is other)
 
 
 def test_what_no_file_can_hold_is_named() -> None:
