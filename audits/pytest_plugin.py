@@ -63,6 +63,7 @@ class ErrorBudget:
         same outcome. Once one has failed, the test fails: smaller ones, and those that are repeated, spend
         nothing of the test's error."""
         from hypothesis import settings
+        from hypothesis.errors import HypothesisException
 
         @wraps(inner_test)
         def run_example(*arguments: Any, **named: Any) -> Any:
@@ -77,8 +78,8 @@ class ErrorBudget:
             account.refuted.clear()
             try:
                 return inner_test(*arguments, **named)
-            except (AssertionError, pytest.fail.Exception):
-                self._is_failing = True
+            except (Exception, pytest.fail.Exception) as error:
+                self._is_failing |= not isinstance(error, HypothesisException)  # which rejects an example
                 raise
 
         return run_example

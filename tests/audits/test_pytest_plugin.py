@@ -288,6 +288,23 @@ def test_examples_of_hypothesis_share_the_error_of_their_test(run: Callable[...,
 
 
 @pytest.mark.thorough
+def test_any_failure_may_be_shrunk_for_as_long_as_it_takes(run: Callable[..., Run]) -> None:
+    source = GIVEN[: GIVEN.index("@QUICK")]
+    source += """
+@QUICK
+@given(st.integers(0, 9_999))
+def test_raises(assert_private, number):
+    assert_private(LaplaceCount(), against="count-swap", games=500)
+    if number >= 100:
+        raise ValueError("too large")
+"""
+    text = run(source, *HYPOTHESIS).text
+    assert "FAILED test_them.py::test_raises - ValueError: too large" in text
+    assert re.search(r"^E +number=100,$", text, re.MULTILINE)
+    assert int(re.search(r"1 test, (\d+) assertions", text)[1]) > 8  # type: ignore[index]
+
+
+@pytest.mark.thorough
 def test_a_search_within_a_test_of_hypothesis_is_the_same_search(run: Callable[..., Run]) -> None:
     source = (
         GIVEN[: GIVEN.index("@pytest.mark.parametrize")]
