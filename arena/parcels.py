@@ -24,7 +24,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.errors import CannotBeSent, describe_error
+from arena.errors import CannotBeSent, describe_error, is_users_file
 
 _PLAIN = (bool, int, float, complex, str, bytes, tuple, type(None), ModuleType)  # pickled as they are
 
@@ -67,6 +67,20 @@ def pack(value: object, *, by_value: bool = False) -> bytes:
             return pack(value)
         raise CannotBeSent(describe_error(error)) from error
     return pickle.dumps((_choose_sources(content), content), protocol=pickle.HIGHEST_PROTOCOL)
+
+
+def pickle_alone(value: object) -> bytes:
+    """A pickle that holds what it needs of the user's file that defines the value. Raises: CannotBeSent."""
+    import cloudpickle
+
+    module = getattr(value, "__module__", None) or type(value).__module__
+    is_users = is_users_file(getattr(sys.modules.get(module), "__file__", None) or "<built in>")
+    is_new = is_users and module not in cloudpickle.list_registry_pickle_by_value()
+    try:
+        with _register_by_value([module] if is_new else ()):
+            return bytes(cloudpickle.dumps(value))
+    except Exception as error:  # objects of other libraries may raise anything
+        raise CannotBeSent(describe_error(error)) from error
 
 
 def unpack(parcel: Any) -> Any:

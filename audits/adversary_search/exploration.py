@@ -7,10 +7,20 @@ fewer of them. What this can find: docs/proofs/search.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from math import exp, inf, isfinite, sqrt
 
 import attrs
-from hypothesis import HealthCheck, Phase, Verbosity, given, reject, seed, settings
+from hypothesis import (
+    HealthCheck,
+    Phase,
+    Verbosity,
+    currently_in_test_context,
+    given,
+    reject,
+    seed,
+    settings,
+)
 from hypothesis.errors import Unsatisfiable
 from scipy.optimize import brentq
 from scipy.stats import norm
@@ -92,6 +102,7 @@ class HypothesisRun:
     _data: Sample | None = None
     _evidence: dict[Script, Evidence | None] = attrs.field(factory=dict)  # None: declined by the learner
     _shrinks: int = 0
+    _stopped: bool = False
     _result: Exploration = attrs.field(factory=Exploration)
 
     def run(self, examples: int) -> Exploration:
@@ -112,7 +123,9 @@ class HypothesisRun:
             print_blob=False,
         )
         try:
-            seed(self._target.seed)(limit(given(scripts)(self._try_adversary)))()
+            _call_outside_tests(
+                lambda: seed(self._target.seed)(limit(given(scripts)(self._try_adversary)))(), self._stop
+            )
         except (_ThresholdPassed, _ShrinksExhausted, _LearnerFailed, Unsatisfiable):
             pass  # Unsatisfiable: the learner declined every adversary
         except KeyboardInterrupt:
@@ -165,6 +178,8 @@ class HypothesisRun:
             raise _ThresholdPassed
 
     def _weigh(self, script: Script) -> Evidence | None:
+        if self._stopped:
+            raise KeyboardInterrupt
         if script in self._evidence:
             return self._evidence[script]
         if self._result.adversary is not None:
@@ -187,11 +202,29 @@ class HypothesisRun:
             self._watch(len(self._evidence), self._result.best)
         return evidence
 
+    def _stop(self) -> None:
+        self._stopped = True
+
     def _note_failure(self, error: ArenaError | None) -> None:
         """Keep the first failure or refusal of the learner, and count the failures."""
         self._result.failed += isinstance(error, PlayerError)
         if error is not None and not self._result.failure:
             self._result.failure = describe_failure(error, self._target.learner)
+
+
+def _call_outside_tests(explore: Callable[[], None], stop: Callable[[], None]) -> None:
+    """Explore where Hypothesis sees no test of the user's, within which it would refuse to run another.
+    stop: ends the exploration, and is called if this process is interrupted."""
+    if not currently_in_test_context():
+        explore()
+        return
+    with ThreadPoolExecutor(1) as pool:
+        exploration = pool.submit(explore)
+        try:
+            exploration.result()
+        except KeyboardInterrupt:
+            stop()
+            raise
 
 
 def detectable_loss(rungs: tuple[Rung, ...], claim: Claim, *, pairs: int, threshold: float) -> float | None:

@@ -20,7 +20,7 @@ from audits.reports.json_form import to_data
 from audits.reports.report import Document, Facts, Listing, Part, Picture, Prose, Report
 from audits.runs.example_games import write_example_games
 from audits.runs.plan import Plan
-from audits.runs.replay import FOUND, FOUND_FILE, write_adversary
+from audits.runs.replay import FOUND, FOUND_FILE, write_replay
 from audits.runs.verdict import Verdict
 
 # By chance, a confirmation fails as rarely as evidence of the threshold comes up under a true claim.
@@ -81,7 +81,8 @@ class SearchResult(Report):
         """A Python file with the adversary that was found; empty if there is none."""
         if self.plan is None or self.verdict is None:
             return ""
-        return write_adversary(self.plan, self.verdict, learner=self.given, file=self.file or FOUND_FILE)
+        file = self.file or FOUND_FILE
+        return write_replay(self.plan, self.verdict, learner=self.given, file=file).source
 
     def document(self) -> Document:
         failed = self.confirmations - self.refuted

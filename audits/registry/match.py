@@ -72,6 +72,8 @@ def build_match(
     against: None for the usual adversary. Raises: InvalidArgument if they are refused, or cannot meet.
     """
     if isinstance(learner, str):
+        learner = LEARNERS.find_instance(learner) or learner
+    if isinstance(learner, str):
         LEARNERS.find(resolve_learner(learner)[0])  # an unknown name is refused before data are read
     if isinstance(against, str):
         against = ADVERSARIES.find_instance(against) or against

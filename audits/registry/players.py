@@ -2,8 +2,8 @@
 
 A shipped player is a concrete attrs subclass of `Learner` or `Adversary` with a `name`, in any module of
 `learners` or `adversaries`. A package announces players as entry points in the groups `arena.learners` and
-`arena.adversaries`, under their names. A player in a file is `path/to/file.py:ClassName`; an adversary may
-also be an instance in it, and a learner under Release a function or another callable.
+`arena.adversaries`, under their names. A player in a file is `path/to/file.py:name`: a class or an instance,
+or, for a learner under Release, a function or another callable.
 """
 
 from __future__ import annotations
@@ -297,6 +297,8 @@ def is_function(learner: object) -> bool:
 
 def configure_learner(learner: object, settings: Mapping[str, Any], sample: Sample | None = None) -> Learner:
     """The learner that is given. settings: by name, as text or as values; for an instance there are none."""
+    if isinstance(learner, str):
+        learner = LEARNERS.find_instance(learner) or learner
     if isinstance(learner, str):
         name, own_settings = resolve_learner(learner)
         named: Learner = build_player(LEARNERS.find(name), own_settings | dict(settings), sample=sample)

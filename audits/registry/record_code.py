@@ -3,32 +3,80 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from ast import literal_eval
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, chain, count
+from types import ModuleType
 from typing import Any
 
 import attrs
 import numpy as np
 
-from arena.errors import is_users_file
+from arena.errors import CannotBeSent, is_users_file
+from arena.parcels import callable_name, pickle_alone
 from arena.sample import Sample
 from audits.registry.settings_text import get_default
 
 _WIDTH = 110
 _STEP = 4  # of indentation
+_MAX_PICKLE = 200_000  # bytes; a message may show the code, and a file of Python is read as a whole
 
 
-def write_assignment(name: str, record: Any) -> str:
-    """Python code that imports what it needs and assigns a record, without its defaults, to a name."""
+def write_assignments(**records: Any) -> str:
+    """Python code that imports what it needs, and assigns records, without their defaults, to these names.
+
+    What no code can name, such as a function in a function, is written as a pickle. Raises: CannotBeSent.
+    """
     writer = _Writer()
-    code = attrs.evolve(writer.write(record), exploded=True).lay_out()
-    imports = [f"from {module} import {', '.join(sorted(names))}" for module, names in writer.imports.items()]
-    numpy = ["import numpy as np"] if "np." in code else []
-    return "\n".join([*numpy, *sorted(imports), *sorted(writer.lines), "", f"{name} = {code}\n"])
+    codes = {
+        name: attrs.evolve(writer.write(record), exploded=True).lay_out() for name, record in records.items()
+    }
+    folders = _list_folders() if writer.own_imports or writer.lines else []
+    sections = [
+        ["import sys"] if folders else [],
+        ["import numpy as np"] if any("np." in code for code in codes.values()) else [],
+        _write_imports(writer.imports),
+        [f"\nsys.path[:0] = {folders}"] if folders else [],
+        _write_imports(writer.own_imports),
+        list(writer.lines.values()),
+        [f"\n{name} = {code}" for name, code in codes.items()],
+    ]
+    return "\n".join(chain.from_iterable(sections)) + "\n"
+
+
+def _write_imports(imports: Mapping[str, Iterable[str]]) -> list[str]:
+    return sorted(f"from {module} import {', '.join(sorted(names))}" for module, names in imports.items())
+
+
+def _list_folders() -> list[str]:
+    """The folders of `sys.path` in which modules of the user's are found."""
+    named = [module for name, module in [*sys.modules.items()] if name != "__main__"]
+    files = [getattr(module, "__file__", None) for module in named]
+    own = [os.path.realpath(file) for file in files if file is not None and is_users_file(file)]
+    folders = dict.fromkeys(os.path.realpath(folder) for folder in sys.path)
+    return [folder for folder in folders if any(file.startswith(folder + os.sep) for file in own)]
+
+
+def _is_importable(module: ModuleType) -> bool:
+    """Whether a new process with the same `sys.path` finds a module under its name."""
+    root, *rest = module.__name__.split(".")
+    if module.__spec__ is None or root == "__main__":
+        return False
+    specs = (finder.find_spec(root, None) for finder in sys.meta_path)
+    spec = next((spec for spec in specs if spec is not None), None)
+    if spec is None:
+        return False
+    paths = [os.path.join(folder, *rest) for folder in spec.submodule_search_locations or ()]
+    files = (
+        [path + end for path in paths for end in (".py", f"{os.sep}__init__.py")] if rest else [spec.origin]
+    )
+    return os.path.realpath(str(module.__file__)) in map(os.path.realpath, filter(None, files))
 
 
 @attrs.frozen
@@ -60,10 +108,13 @@ class _Code:
 
 @attrs.frozen
 class _Writer:
-    """Writes values. imports: the names that they use, by module. lines: that define further names."""
+    """Writes values. imports: the names that they use, by module; own_imports: of modules of the user's.
+    lines: that define other names, by name. origins: the module of each name."""
 
     imports: dict[str, set[str]] = attrs.field(factory=dict)
-    lines: set[str] = attrs.field(factory=set)
+    own_imports: dict[str, set[str]] = attrs.field(factory=dict)
+    lines: dict[str, str] = attrs.field(factory=dict)
+    origins: dict[str, str] = attrs.field(factory=dict)
 
     def write(self, value: Any, opening: str = "") -> _Code:
         """A value as code that begins with `opening`."""
@@ -81,7 +132,9 @@ class _Writer:
             return _Code(opening + brackets[0], parts, brackets[1], exploded=exploded)
         if isinstance(value, Enum):
             return _Code(f"{opening}{self._find(type(value))}.{value.name}")
-        return _Code(opening + (self._find(value) if hasattr(value, "__qualname__") else _write_plain(value)))
+        if hasattr(value, "__qualname__"):
+            return _Code(opening + self._find(value))
+        return _Code(opening + (self._embed(value) if (text := _write_plain(value)) is None else text))
 
     def _call(self, opening: str, called: Any, parts: Iterable[_Code]) -> _Code:
         return _Code(f"{opening}{self._find(called)}(", [*parts], ")", is_call=True)
@@ -101,26 +154,68 @@ class _Writer:
 
     def _find(self, item: Any) -> str:
         """The name of a class or a function; what defines it is noted."""
-        code, module = getattr(item, "__code__", None), sys.modules.get(item.__module__)
-        path = code.co_filename if code is not None else getattr(module, "__file__", None)
-        name = item.__name__ if item.__name__.isidentifier() else "function"
-        if item.__qualname__ != item.__name__ or name != item.__name__:  # a local one, or a lambda
-            self.lines.add(f"{name} = ...  # {item.__qualname__} of {path or item.__module__}: paste it here")
-        elif path is not None and is_users_file(path):
-            self.imports.setdefault("audits.registry.user_files", set()).add("load_function")
-            self.lines.add(f"{name} = load_function({_write_plain(f'{path}:{name}')})")
-        else:
-            packages = accumulate(item.__module__.split("."), "{}.{}".format)
+        module = sys.modules.get(item.__module__ or "")
+        name = None if module is None else _find_attribute(module, item)
+        if module is None or name is None:
+            return self._embed(item)
+        own, path = module.__name__, getattr(module, "__file__", None)
+        root = name.partition(".")[0]
+        if self.origins.setdefault(root, own) != own:  # two modules have something of this name
+            return self._embed(item)
+        if path is None or not is_users_file(path):
+            packages = accumulate(own.split("."), "{}.{}".format)
             holders = (p for p in packages if getattr(sys.modules.get(p), name, None) is item)
-            public = next(holders, item.__module__)
-            self.imports.setdefault(public, set()).add(name)
+            self.imports.setdefault(next(holders, own), set()).add(root)
+        elif _is_importable(module):
+            self.own_imports.setdefault(own, set()).add(root)
+        else:
+            self.imports.setdefault("audits.registry.user_files", set()).add("load_module")
+            self.lines[root] = f"{root} = load_module({_write_plain(path)}).{root}"
         return name
 
+    def _embed(self, value: Any) -> str:
+        """A name for what only a pickle can hold."""
+        described = callable_name(value) if callable(value) else f"a {type(value).__name__}"
+        try:
+            content = pickle_alone(value)
+        except CannotBeSent as error:
+            raise CannotBeSent(f"{described} cannot be pickled: {error}") from error
+        if len(content) > _MAX_PICKLE:
+            raise CannotBeSent(f"{described} encloses too much: its pickle has {len(content):,} bytes")
+        name = getattr(value, "__name__", "")
+        name = name if name.isidentifier() else "function" if callable(value) else "value"
+        self.imports.setdefault("base64", set()).add("b64decode")
+        self.imports.setdefault("pickle", set()).add("loads")
+        text = "\n".join(f'    "{line}"' for line in textwrap.wrap(b64encode(content).decode(), _WIDTH - 6))
+        code = f"loads(b64decode(  # {described}, as a pickle\n{text}\n))"
+        names = chain([name], (f"{name}_{number}" for number in count(2)))
+        used = {**self.origins, **{each: line.partition(" = ")[2] for each, line in self.lines.items()}}
+        free = next(each for each in names if used.get(each, code) == code)
+        self.lines[free] = f"{free} = {code}"
+        return free
 
-def _write_plain(value: Any) -> str:
+
+def _find_attribute(module: ModuleType, item: Any) -> str | None:
+    """The name under which a module has an item, with a dot if a class of the module has it; None if none."""
+    found: Any = module
+    for part in item.__qualname__.split("."):
+        found = getattr(found, part, None)
+    if found is item:
+        return str(item.__qualname__)
+    return next((name for name, value in vars(module).items() if value is item and name.isidentifier()), None)
+
+
+def _write_plain(value: Any) -> str | None:
+    """A value as code; None if no literal is equal to it."""
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'
     if type(value) is int and abs(value) >= 10_000:
         return f"{value:_}"
     text = repr(value)
+    if not isinstance(value, np.generic):
+        try:
+            if literal_eval(text) != value:
+                return None
+        except (ValueError, SyntaxError):
+            return None
     return f'"{text[1:-1]}"' if text[0] == "'" and '"' not in text else text

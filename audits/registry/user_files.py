@@ -23,7 +23,7 @@ from audits.registry.origins import list_imports
 
 OUTSIDE = ".../"  # begins the name of a file that is in no plug-in's folder
 _MAX_SIZE = 4  # MiB
-_PREFIX = "arena_plugin_"  # of the names of plug-ins' modules
+PLUGIN_PREFIX = "arena_plugin_"  # of the names of plug-ins' modules
 _folders: list[str] = []  # of plug-ins, the last one first, at the end of sys.path
 
 
@@ -63,7 +63,7 @@ def load_module(path: str) -> ModuleType:
     source = read_file("plug-in", path, mebibytes=_MAX_SIZE, code=True)
     location = Path(os.path.realpath(path))
     # The name distinguishes versions of a file, and does not depend on its folder.
-    name = f"{_PREFIX}{location.stem}_{hashlib.sha256(source).hexdigest()[:12]}"
+    name = f"{PLUGIN_PREFIX}{location.stem}_{hashlib.sha256(source).hexdigest()[:12]}"
     if name not in sys.modules:
         _make_importable(location.parent)
         before = set(sys.modules)
@@ -87,7 +87,7 @@ def _make_importable(folder: Path) -> None:
         sys.path += _folders
     for name, module in [*sys.modules.items()]:
         own = folder / name.partition(".")[0]
-        if not (name.startswith(_PREFIX) or own.is_dir() or own.with_suffix(".py").is_file()):
+        if not (name.startswith(PLUGIN_PREFIX) or own.is_dir() or own.with_suffix(".py").is_file()):
             continue
         if any(_is_in(module, Path(other)) for other in others):
             del sys.modules[name]

@@ -1,46 +1,85 @@
-"""How a plan is played again: its adversary in a file of Python, and the command line or the code."""
+"""How a plan is played again: a command, and the file of Python that it reads."""
 
 from __future__ import annotations
 
 import shlex
 import textwrap
 
-from arena import REFEREES, Adversary, ArenaError, Learner
+import attrs
+
+from arena import REFEREES, Adversary, ArenaError, CannotBeSent, Learner
+from arena.errors import describe_error, is_users_file
 from arena.privacy_curves import format_curve
 from audits.registry.match import configure_game
 from audits.registry.players import ADVERSARIES, LEARNERS
-from audits.registry.record_code import write_assignment
-from audits.registry.settings_text import build_player, format_own_settings
+from audits.registry.record_code import write_assignments
+from audits.registry.settings_text import build_player, find_own_settings, format_own_settings
+from audits.registry.user_files import PLUGIN_PREFIX
 from audits.runs.plan import Plan
 from audits.runs.verdict import Verdict
 
 FOUND_FILE, FOUND = "found.py", "found"  # where replays expect an adversary that no command line can name
+LEARNER = "learner"  # in the same file, if no command line can name it
 
 
-def write_adversary(
-    plan: Plan, verdict: Verdict, *, learner: str | None = None, file: str = FOUND_FILE
-) -> str:
-    """A file of Python that defines the adversary of a plan as `found`, and says what it refutes."""
-    false = f"Found against {verdict.learner}: {verdict.describe_false_claims()}."
-    about = "\n".join(textwrap.wrap(false, 107))
-    replay = format_replay(plan, learner=learner, file=file)
-    if replay.startswith("arena "):
-        about += f"\n\nReplay it:\n\n{textwrap.indent(replay, '    ')}\n"
-    return f'r"""{about}"""\n\n{write_assignment(FOUND, plan.adversary)}'
+@attrs.frozen
+class Replay:
+    """How a plan is played again.
 
-
-def format_replay(plan: Plan, *, learner: str | None = None, file: str = FOUND_FILE) -> str:
-    """The command line that plays a plan again, or Python code if no command line can name the learner.
-
-    learner: with its settings as on the command line. file: where `write_adversary` is.
+    command: a command line; empty if there is none. source: the file of Python that it reads; empty if it
+    reads none. obstacle: why there is no command.
     """
-    learner = learner or name_player(plan.learner)
+
+    command: str
+    source: str
+    obstacle: str = ""
+
+
+def write_replay(
+    plan: Plan, verdict: Verdict, *, learner: str | None = None, file: str = FOUND_FILE
+) -> Replay:
+    """The command that plays a plan again, and the file with the players that it cannot name.
+
+    learner: with its settings as on the command line. file: in which the command finds the players.
+    """
+    named = {LEARNER: learner or name_player(plan.learner), FOUND: name_player(plan.adversary, plan.learner)}
+    in_file = {name: getattr(plan, role) for name, role in _ROLES.items() if named[name] is None}
+    command = _format_audit(plan, *(named[name] or shlex.quote(f"{file}:{name}") for name in _ROLES))
+    if command and not in_file:
+        return Replay(command, "")
+    about = f"Found against {verdict.learner}: {verdict.describe_false_claims()}."
+    about = "\n".join(textwrap.wrap(about, 107))
+    try:
+        if command:
+            code = write_assignments(**in_file)
+        else:
+            command = f"python {shlex.quote(file)}"
+            code = f"from audits.runs.run import run\n{write_assignments(plan=plan)}\n{_RUN}"
+    except Exception as error:  # the user's objects may raise anything when they are written
+        obstacle = str(error) if isinstance(error, CannotBeSent) else describe_error(error)
+        return Replay("", _write_alone(plan.adversary), obstacle)
+    replay = textwrap.indent(command, "    ")
+    return Replay(command, f'r"""{about}\n\nReplay it:\n\n{replay}\n"""\n\n{code}')
+
+
+_ROLES = {LEARNER: "learner", FOUND: "adversary"}
+_RUN = 'if __name__ == "__main__":\n    print(run(plan).summary())\n'
+
+
+def _write_alone(adversary: Adversary) -> str:
+    """The adversary as code; empty if it cannot be written."""
+    try:
+        return write_assignments(**{FOUND: adversary})
+    except Exception:
+        return ""
+
+
+def _format_audit(plan: Plan, learner: str, adversary: str) -> str:
+    """The command line of the audit of a plan; empty if none can name its curve or its referee."""
     curve = None if plan.given_curve is None else format_curve(plan.given_curve)
     is_usual = configure_game(REFEREES[plan.referee.name], plan.adversary)[1] == plan.referee
-    if learner is None or (plan.given_curve is not None and curve is None) or not is_usual:
-        code = write_assignment("plan", plan)
-        return f"from audits.runs.run import run\n{code}run(plan)"
-    adversary = name_player(plan.adversary, plan.learner) or shlex.quote(f"{file}:{FOUND}")
+    if (plan.given_curve is not None and curve is None) or not is_usual:
+        return ""
     until_refuted = " --until-refuted" if plan.until_refuted else ""
     claim = f"--epsilon {plan.epsilon!r}" if curve is None else f"--curve {curve}"
     options = [
@@ -56,6 +95,8 @@ def format_replay(plan: Plan, *, learner: str | None = None, file: str = FOUND_F
 def name_player(player: Learner | Adversary, learner: Learner | None = None) -> str | None:
     """A player against `learner` on a command line; None if that would build another player."""
     registry, path = (LEARNERS, "") if isinstance(player, Learner) else (ADVERSARIES, "adversary.")
+    if not all(map(_is_nameable, find_own_settings(player).values())):
+        return None
     texts = format_own_settings(player)
     try:
         if build_player(registry.find(player.name), texts, learner=learner) != player:
@@ -64,3 +105,9 @@ def name_player(player: Learner | Adversary, learner: Learner | None = None) -> 
         return None
     settings = [f" --set {shlex.quote(f'{path}{name}={text}')}" for name, text in texts.items()]
     return player.name + "".join(settings)
+
+
+def _is_nameable(value: object) -> bool:
+    """Whether a file has been read for a setting, if it is a function of the user's."""
+    code = getattr(value, "__code__", None)
+    return code is None or not is_users_file(code.co_filename) or value.__module__.startswith(PLUGIN_PREFIX)

@@ -16,7 +16,7 @@ from arena import Claim, InvalidArgument
 from arena.testing.laws.goodness_of_fit import Comparison
 from audits.data.output_files import write_atomically
 from audits.exact_loss.exact_audit import EpsilonBracket
-from audits.registry.record_code import write_assignment
+from audits.registry.record_code import write_assignments
 from audits.registry.settings_text import format_own_settings, format_value, summarize_player
 from audits.reports.formatting import WIDTH, wrap
 from audits.reports.json_form import to_data
@@ -210,7 +210,7 @@ class Solution(Report):
         text = (
             f'r"""The best adversary of {learner.name} in at most {self.rounds} rounds, found by solving the '
             f"game.\n\nAt ε = {strategy.epsilon!r} nats it reaches δ = {strategy.delta:.10g}. To play it:\n\n"
-            f'    {shlex.join(words)}\n"""\n\n{write_assignment("best", self.adversary)}'
+            f'    {shlex.join(words)}\n"""\n\n{write_assignments(best=self.adversary)}'
         )
         with write_atomically("strategy", path) as unfinished:
             unfinished.write_text(text, encoding="utf-8")

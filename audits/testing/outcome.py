@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import cached_property, lru_cache
 from math import ceil, exp, log, log1p, nextafter
 from typing import Any
@@ -11,11 +12,12 @@ import attrs
 from arena import Adversary, ArenaError, Claim, InvalidArgument
 from arena.settings import at_least, whole
 from audits.adversary_search import SearchResult
+from audits.data.output_files import write_atomically
 from audits.registry.suggestions import unknown_name
 from audits.reports.formatting import name_table
 from audits.runs.example_games import find_telling_games, format_games
 from audits.runs.plan import MAX_BLOCK_PAIRS, BlockSizes, Plan, first_block_pairs, keeps_half
-from audits.runs.replay import FOUND, FOUND_FILE, format_replay, name_player, write_adversary
+from audits.runs.replay import FOUND_FILE, Replay, write_replay
 from audits.runs.verdict import Verdict
 from audits.statistics.betting import EPSILON_MAX, ceiling, is_refutable
 
@@ -40,14 +42,28 @@ class Refutation:
 
     @property
     def source(self) -> str:
-        """A file of Python with the adversary; empty if a command line can name it."""
-        is_named = name_player(self.adversary, self.plan.learner) is not None
-        return "" if is_named else write_adversary(self.plan, self.verdict)
+        """A file of Python with the players that no command line can name; empty if one names both."""
+        return self._unsaved.source
+
+    @property
+    def replay(self) -> str:
+        """The command line that replays the audit, which may need `source` as found.py; empty if none can."""
+        return self._unsaved.command
 
     @cached_property
-    def replay(self) -> str:
-        """The command line that replays the audit, or Python code if no command line can name the learner."""
-        return format_replay(self.plan)
+    def _unsaved(self) -> Replay:
+        return write_replay(self.plan, self.verdict)
+
+    def save(self, file: str | os.PathLike[str], *, shown: str | None = None) -> Replay:
+        """Write the file that the command reads, unless it reads none or there is none, and return both.
+
+        shown: how the command names the file. Raises: InvalidArgument if it cannot be written.
+        """
+        replay = write_replay(self.plan, self.verdict, file=shown or os.fspath(file))
+        if replay.command and replay.source:
+            with write_atomically("replay", file) as unfinished:
+                unfinished.write_text(replay.source, encoding="utf-8")
+        return replay
 
     @cached_property
     def game(self) -> str:
@@ -71,9 +87,8 @@ class Refutation:
             f"{verdict.curve_note}"
         )
 
-    @property
-    def details(self) -> str:
-        """The figures, a game, the adversary if it has no name, and the line that replays the audit."""
+    def describe(self, saved: Replay | None = None) -> str:
+        """The figures, a game, and how to replay it. saved: what `save` returned, if it was called."""
         figures = dict(self.verdict.rows())
         if self.search is not None:
             tries = self.search.examples
@@ -82,12 +97,20 @@ class Refutation:
             name_table([(name, figures[name]) for name in _FIGURES]),
             f"One game in each world:\n\n{self.game}",
         ]
-        if f"{FOUND_FILE}:{FOUND}" in self.replay:
-            sections.append(f"The adversary, as {FOUND_FILE}:\n\n{self.source.rstrip()}")
-        return "\n\n".join([*sections, f"Replay it:\n\n{self.replay}"])
+        replay = saved or self._unsaved
+        if replay.source and (saved is None or replay.obstacle):
+            use = "The adversary" if replay.obstacle else f"Save this as {FOUND_FILE}"
+            sections.append(f"{use}:\n\n{replay.source.rstrip()}")
+        if replay.obstacle:
+            sections.append(
+                f"Replay it by the same test, since no file can hold the players ({replay.obstacle})"
+            )
+        else:
+            sections.append(f"Replay it:\n\n{replay.command}")
+        return "\n\n".join(sections)
 
     def __str__(self) -> str:
-        return f"{self.headline}\n\n{self.details}"
+        return f"{self.headline}\n\n{self.describe()}"
 
 
 @attrs.frozen(kw_only=True)
@@ -119,7 +142,9 @@ class Outcome:
 
 
 class NotPrivate(AssertionError):
-    """A claim of privacy is refuted. brief: whether the message is only one line."""
+    """A claim of privacy is refuted. brief: whether the message is only one line; also set for the class."""
+
+    brief = False
 
     def __init__(self, outcome: Outcome) -> None:
         super().__init__(outcome)
@@ -128,14 +153,13 @@ class NotPrivate(AssertionError):
         self.refutation = outcome.refutation
         self.verdict = outcome.refutation.verdict
         self.adversary = outcome.refutation.adversary
-        self.brief = False
 
     def __str__(self) -> str:
         return self.refutation.headline if self.brief else str(self.refutation)
 
     @property
     def replay(self) -> str:
-        """The command line that replays the audit."""
+        """The command line that replays the audit, as `Refutation.replay`."""
         return self.refutation.replay
 
 

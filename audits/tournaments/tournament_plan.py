@@ -150,7 +150,7 @@ def _identify(registry: Registry, item: Any) -> tuple[str, tuple[str, ...]]:
         own_name = item.rpartition(":")[2]
         if registry is LEARNERS and is_function(item):
             return own_name, LEARNERS.find(resolve_learner(item)[0]).protocols
-        instance = registry.find_instance(item) if registry is ADVERSARIES else None
+        instance = registry.find_instance(item)
         if instance is not None:
             return own_name, instance.protocols
         player = registry.find(item)

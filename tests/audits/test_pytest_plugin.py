@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,6 +12,7 @@ from pathlib import Path
 
 import attrs
 import pytest
+from support.command_line import Command
 from support.paths import ROOT
 
 # Imported here so that runs in this process share them.
@@ -64,7 +67,8 @@ def test_something_else():
 PLUGIN = "audits.pytest_plugin"
 # Newer versions of pytest warn of plug-ins in PYTEST_PLUGINS, which they import twice.
 TWICE = "ignore:Module already imported:pytest.PytestAssertRewriteWarning"
-COMMAND = ("-p", "no:cacheprovider", "-W", "error", "-W", TWICE, "--strict-markers")
+UNCACHED = ("-p", "no:cacheprovider")
+COMMAND = ("-W", "error", "-W", TWICE, "--strict-markers")
 WORKERS = ("-p", "xdist", "-n", "2")
 
 
@@ -86,18 +90,19 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[
     for name in ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT", "PYTEST_XDIST_TESTRUNUID"):
         monkeypatch.delenv(name, raising=False)
 
-    def run_in_process(source: str, *options: str, ini: str = "") -> Run:
+    def run_in_process(source: str, *options: str, ini: str = "", cached: bool = False) -> Run:
         pytester.makepyfile(test_them=source)
         pytester.makefile(".ini", pytest=f"[pytest]\n{ini}")
-        result = pytester.runpytest_inprocess(*COMMAND, *options)
+        result = pytester.runpytest_inprocess(*(() if cached else UNCACHED), *COMMAND, *options)
         return Run(int(result.ret), result.stdout.str() + result.stderr.str())
 
     return run_in_process
 
 
-def run_process(folder: Path, source: str, *options: str, ini: str = "") -> Run:
+def run_process(folder: Path, source: str, *options: str, ini: str = "", file: str = "test_them.py") -> Run:
     """The same in a process of its own, and with xdist where it is asked for."""
-    (folder / "test_them.py").write_text(source)
+    (folder / file).parent.mkdir(parents=True, exist_ok=True)
+    (folder / file).write_text(source)
     (folder / "pytest.ini").write_text(f"[pytest]\n{ini}")
     environment = os.environ | {
         "COLUMNS": "200",
@@ -136,8 +141,8 @@ def check_report(ran: Run) -> None:
         "@pytest.mark.privacy(error=...), or give each call its share, error=..."
     ) in lines
     assert any("granted an error of 1e-06, has spent 1e-06 of it. Grant" in line for line in lines)
-    (summary,) = (line for line in lines if line.startswith("6 tests; "))
-    assert summary.startswith("6 tests; errors granted 0.000123, spent 0.000121; ")
+    (summary,) = (line for line in lines if line.startswith("6 tests, 7 assertions; "))
+    assert summary.startswith("6 tests, 7 assertions; errors granted 0.000123, spent 0.000121; ")
     assert summary.endswith(" games in each world")
     refuted = sorted(line for line in lines if line.startswith("REFUTED"))
     assert refuted[0].startswith(
@@ -168,8 +173,8 @@ def test_a_run_with_privacy_tests(run: Callable[..., Run]) -> None:
 
 @pytest.mark.slow
 def test_a_run_with_privacy_tests_on_workers(tmp_path: Path) -> None:
-    check_report(run_process(tmp_path, PRIVACY, *WORKERS))
-    check_refusal(run_process(tmp_path, PRIVACY, *WORKERS, ini="privacy_error_total = 1e-4"))
+    check_report(run_process(tmp_path, PRIVACY, *UNCACHED, *WORKERS))
+    check_refusal(run_process(tmp_path, PRIVACY, *UNCACHED, *WORKERS, ini="privacy_error_total = 1e-4"))
 
 
 @pytest.mark.parametrize("style", ["native", "no"])
@@ -191,20 +196,279 @@ def test_a_run_may_disable_the_plug_in(tmp_path: Path) -> None:
     assert "'privacy' not found in `markers` configuration option" in ran.text
 
 
+# --- Hypothesis -------------------------------------------------------------------------------------------
+
+GIVEN = """
+import pytest
+from hypothesis import Phase, assume, given, settings, strategies as st
+from learners.predictors.vote_predictors import StaticErm
+from learners.releases.counts import LaplaceCount
+
+PHASES = (Phase.generate, Phase.shrink)
+QUICK = settings(deadline=None, max_examples=4, derandomize=True, database=None, phases=PHASES)
+EPSILONS = st.sampled_from([0.5, 1.0, 2.0, 3.0])
+
+@QUICK
+@given(EPSILONS)
+def test_stands(assert_private, epsilon):
+    outcome = assert_private(LaplaceCount(epsilon=epsilon), against="count-swap", games=500)
+    assert outcome.error == 1e-6 / 8
+
+@pytest.mark.parametrize("sign", [-1, 1])
+@pytest.mark.privacy(error=1e-4)
+@QUICK
+@given(size=st.integers(1, 9))
+def test_leaks_from_three_on(assert_private, size, sign):
+    claim = (1 if sign * size > 2 else 9, 0)
+    learner = LaplaceCount(epsilon=4.0)
+    assert_private(learner, claim=claim, against="count-swap", games=500, allow_underpowered=True)
+
+@QUICK
+@given(EPSILONS)
+def test_spends_the_share_of_an_example_twice(assert_private, epsilon):
+    for seed in range(2):
+        assert_private(LaplaceCount(), against="count-swap", games=500, seed=seed)
+
+@QUICK
+@given(EPSILONS)
+def test_divides_the_share_of_an_example(assert_private, epsilon):
+    for seed in range(2):
+        assert_private(LaplaceCount(), against="count-swap", games=500, seed=seed, error=5e-8)
+
+@QUICK
+@given(st.integers(0, 1_000))
+def test_rejects_too_many(assert_private, number):
+    assert_private(LaplaceCount(), against="count-swap", games=500)
+    assume(number == 0)
+
+class TestMethods:
+    @QUICK
+    @given(EPSILONS)
+    def test_fails_by_itself(self, assert_private, epsilon):
+        assert_private(LaplaceCount(), against="count-swap", games=500)
+        assert epsilon < 2
+"""
+HYPOTHESIS = ("-p", "hypothesispytest")
+
+
+def test_a_test_of_hypothesis_may_use_the_fixture(run: Callable[..., Run]) -> None:
+    ran = run(GIVEN, *HYPOTHESIS, "-k", "stands")
+    assert "1 test, 4 assertions; errors granted 1e-06, spent 5e-07; 2,000 games in each world" in ran.text
+
+
+@pytest.mark.slow
+def test_examples_of_hypothesis_share_the_error_of_their_test(run: Callable[..., Run]) -> None:
+    ran = run(GIVEN, *HYPOTHESIS)
+    lines = ran.text.splitlines()
+    assert "4 failed, 3 passed" in ran.text
+    assert "HealthCheck" not in ran.text
+    # The smallest example that fails, refuted at the share of the first.
+    assert "E           size=3," in lines
+    assert "E           assert_private=assert_private," in lines
+    refuted = [line for line in lines if line.startswith("REFUTED")]
+    assert len(refuted) == 1
+    assert refuted[0].startswith("REFUTED test_them.py::test_leaks_from_three_on[1]: laplace-count against c")
+    assert refuted[0].endswith(" (δ = 0, confidence 99.99875 %)")
+    command = "    arena audit laplace-count --set epsilon=4.0 --against count-swap"
+    assert len([line for line in lines if line.startswith(command)]) == 1
+    share = "each example of this test was granted an error of 1.25e-07, has spent 1.25e-07 of it. Grant more"
+    assert any(line.startswith(share) for line in lines)
+    assert any(line.startswith("this test was granted an error of 1e-06, has spent 1e-06") for line in lines)
+    (summary,) = (line for line in lines if line.startswith("7 tests, "))
+    # A test spends a share for each example, but nothing once one fails. Each has four at most, and may fail
+    # in the first.
+    spent = float(summary.partition("spent ")[2].partition(";")[0])
+    assert (
+        1.25e-7 * (4 + 500 + 1 + 3.2 + 8 + 1)
+        <= spent * 1.001
+        <= 1.25e-7 * (4 + 800 + 1 + 3.2 + 8 + 4) * 1.002
+    )
+    again = run(GIVEN, *HYPOTHESIS, "-k", "leaks").text.splitlines()
+    assert refuted == [line for line in again if line.startswith("REFUTED")]
+
+
+@pytest.mark.thorough
+def test_any_failure_may_be_shrunk_for_as_long_as_it_takes(run: Callable[..., Run]) -> None:
+    source = GIVEN[: GIVEN.index("@QUICK")]
+    source += """
+@QUICK
+@given(st.integers(0, 9_999))
+def test_raises(assert_private, number):
+    assert_private(LaplaceCount(), against="count-swap", games=500)
+    if number >= 100:
+        raise ValueError("too large")
+"""
+    text = run(source, *HYPOTHESIS).text
+    assert "FAILED test_them.py::test_raises - ValueError: too large" in text
+    assert re.search(r"^E +number=100,$", text, re.MULTILINE)
+    assert int(re.search(r"1 test, (\d+) assertions", text)[1]) > 8  # type: ignore[index]
+
+
+@pytest.mark.thorough
+def test_a_search_within_a_test_of_hypothesis_is_the_same_search(run: Callable[..., Run]) -> None:
+    source = (
+        GIVEN[: GIVEN.index("@pytest.mark.parametrize")]
+        + """
+from audits.testing import NotPrivate, assert_private as assert_outside
+
+def find(assert_private, **error):
+    with pytest.raises(NotPrivate) as failure:
+        assert_private(StaticErm(), claim=(1, 0), budget="quick", **error)
+    return failure.value.adversary, failure.value.verdict.epsilon_lower
+
+found = []
+
+@settings(QUICK, max_examples=1)
+@given(st.none())
+def test_is_found(assert_private, none):
+    found.append(find(assert_private))
+
+def test_is_found_outside():
+    assert found == [find(assert_outside, error=5e-7)]
+"""
+    )
+    assert "3 passed" in run(source, *HYPOTHESIS).text
+
+
+def test_the_fixture_is_of_a_test_that_is_granted_an_error(run: Callable[..., Run]) -> None:
+    text = run("def test_it(request):\n    request.getfixturevalue('assert_private')('laplace-count')\n").text
+    assert "assert_private spends the error of a test, and this one has none. Make assert_private an" in text
+
+
+# --- replays ----------------------------------------------------------------------------------------------
+
+REPLAYED = """
+import unittest
+import numpy as np
+import pytest
+from audits.testing import assert_private as assert_outside
+from arena import Sample
+from adversaries.release.point_swap import CountSwap
+from learners.releases.counts import LaplaceCount
+from .mechanisms import count
+
+SMALL = CountSwap(sample=Sample([0.0], [0], [5]))  # which no command line can name
+
+@pytest.mark.parametrize("scale", [0.5, 2.0])
+def test_a_closure(assert_private, scale):
+    assert_private(lambda data, rng: scale * count(data, rng), claim=(0.5, 0), against=SMALL, games=500)
+
+def test_another_module(assert_private):
+    assert_private(count, claim=(0.5, 0), against="count-swap", games=500)
+"""
+INSIDE = (
+    REPLAYED.partition("@pytest.mark")[0].replace("from .mechanisms import count", "")
+    + """
+
+class TestLaplace(unittest.TestCase):
+    def test_it(self):
+        for epsilon in (1.0, 2.0):
+            with self.subTest(epsilon=epsilon):
+                assert_outside(LaplaceCount(epsilon=epsilon), claim=(0.25, 0), against=SMALL, games=2_000)
+
+def test_two(assert_private, subtests):
+    for epsilon in (1.0, 2.0):
+        with subtests.test(epsilon=epsilon):
+            assert_private(
+                LaplaceCount(epsilon=epsilon), claim=(0.25, 0), against=SMALL, games=2_000, error=4e-7
+            )
+
+@pytest.mark.xfail(strict=True)
+def test_is_known_to_leak(assert_private):
+    assert_private(LaplaceCount(epsilon=3.0), claim=(0.25, 0), against=SMALL, games=2_000)
+"""
+)
+COUNT = """
+import numpy as np
+
+def count(data, rng):
+    return float(np.sum(data) + 0.2 * rng.laplace())
+"""
+
+
+UNWARNED = ("-W", "ignore::pytest.PytestCacheWarning")
+
+
+def list_commands(ran: Run) -> list[str]:
+    """The commands of the failures, without their line breaks, in the order of the text."""
+    text = ran.text.replace(" \\\n    ", " ")
+    return [line for line in text.splitlines() if line.startswith("arena audit ")]
+
+
+def list_bounds(text: str) -> list[str]:
+    return re.findall(r"certified +(ε ≥ \S+ nats at δ = 0, confidence \S+ %)", text)
+
+
+@pytest.mark.thorough
+def test_replays_are_written_into_the_cache(run: Callable[..., Run], pytester: pytest.Pytester) -> None:
+    ran = run(INSIDE, cached=True)
+    assert "Save this as" not in ran.text
+    commands = list_commands(ran)
+    names = [Path(re.search(r"--against (\S+):found", command)[1]) for command in commands]  # type: ignore[index]
+    assert [name.name[:-12] for name in names] == ["test_it", "test_it", "test_two", "test_two"]
+    files = pytester.path.glob(".pytest_cache/d/dp-arena/*.py")
+    assert set(names) == {path.relative_to(pytester.path) for path in files}
+    for command, bound in zip(commands, list_bounds(ran.text), strict=True):
+        assert bound in Command(*shlex.split(command)[1:]).text(status=3)
+    # The traceback has one line, also of tests of unittest.
+    assert ran.text.count("claim under test") == 4
+    assert sum(line.startswith("    arena audit") for line in ran.text.splitlines()) == 2  # in the summary
+    again = run(INSIDE, "--lf", "-x", cached=True)
+    assert list_commands(again)[0] in commands
+
+
+@pytest.mark.parametrize("disabled", [True, False])
+def test_without_a_cache_the_message_has_the_file(
+    run: Callable[..., Run], pytester: pytest.Pytester, disabled: bool
+) -> None:
+    (pytester.path / "file").touch()  # in which no folder can be made, as on a file system that is read-only
+    ini = "" if disabled else "cache_dir = file/cache"
+    ran = run(INSIDE, "-k", "two", *UNWARNED, ini=ini, cached=not disabled)
+    why = "pytest's cache is disabled" if disabled else "[Errno "
+    assert f"No file was written for the replay ({why}" in ran.text
+    assert ran.text.count("Save this as found.py:") == 2
+    assert all(" --against found.py:found " in command for command in list_commands(ran))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["prepend", "importlib"])
+def test_commands_work_as_printed(tmp_path: Path, mode: str) -> None:
+    (tmp_path / "checks").mkdir()
+    (tmp_path / "checks" / "__init__.py").touch()
+    (tmp_path / "checks" / "mechanisms.py").write_text(COUNT)
+    options = (f"--import-mode={mode}", "-p", "xdist", "-n", "2")
+    ran = run_process(tmp_path, REPLAYED, *options, file="checks/test_them.py")
+    commands = list_commands(ran)
+    assert len(commands) == 3, ran.text
+    for command, bound in zip(commands, list_bounds(ran.text), strict=True):
+        words = [sys.executable, "-m", "audits.cli", *shlex.split(command)[1:]]
+        path = os.environ | {"PYTHONPATH": str(ROOT)}
+        done = subprocess.run(words, cwd=tmp_path, env=path, capture_output=True, text=True, timeout=300)
+        assert bound in done.stdout, done.stderr
+
+
+def test_a_report_for_junit_has_the_account(run: Callable[..., Run], pytester: pytest.Pytester) -> None:
+    run(LEAKS, "-k", "leaks", "--junitxml=report.xml")
+    assert "'spent': 0.0001" in (pytester.path / "report.xml").read_text()
+
+
+# --- errors -----------------------------------------------------------------------------------------------
+
+
 def test_only_tests_that_are_run_count(run: Callable[..., Run]) -> None:
     ran = run(PRIVACY, "-k", "stands or else", ini="privacy_error_total = 1e-5")
     assert "2 passed, 5 deselected" in ran.text
-    assert "1 test; errors granted 1e-06, spent 1e-06; 4,000 games in each world" in ran.text
+    assert "1 test, 1 assertion; errors granted 1e-06, spent 1e-06; 4,000 games in each world" in ran.text
 
 
 def test_the_usual_error_is_a_setting(run: Callable[..., Run]) -> None:
     ran = run(PRIVACY, "-k", "stands", ini="privacy_error = 1e-9\nprivacy_error_total = 1e-9")
-    assert "1 test; errors granted 1e-09, spent 1e-09; 4,000 games in each world" in ran.text
+    assert "1 test, 1 assertion; errors granted 1e-09, spent 1e-09; 4,000 games in each world" in ran.text
 
 
 def test_a_mark_alone_grants(run: Callable[..., Run]) -> None:
     source = "import pytest\n\n@pytest.mark.privacy(error=0.25)\ndef test_by_hand():\n    pass\n"
-    assert "1 test; errors granted 0.25, spent 0; 0 games" in run(source).text
+    assert "1 test, 0 assertions; errors granted 0.25, spent 0; 0 games" in run(source).text
 
 
 @pytest.mark.parametrize("mark", ["1e-6", "error=2", "rate=1e-6"])
@@ -229,5 +493,5 @@ def test_the_tests_of_the_page_pass(run: Callable[..., Run]) -> None:
     page = (ROOT / "docs" / "testing.md").read_text()
     source = page.split("```python\n", 1)[1].split("```", 1)[0]
     ran = run(source)
-    assert "6 passed" in ran.text, ran.text
-    assert "2 tests; errors granted 0.000101, spent 0.000101; " in ran.text
+    assert "7 passed" in ran.text, ran.text
+    assert "3 tests, 12 assertions; errors granted 0.000102, spent 0.0001015; " in ran.text

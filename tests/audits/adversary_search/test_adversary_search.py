@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from typing import Any
 
 import attrs
 import numpy as np
 import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutants.runs import RunsLearner
 from support.simple_players import Copying, HalfTheNoise, HaltsOnTheCount, OnePoint, RaisesOnLabels
@@ -230,6 +233,29 @@ def test_an_interrupt_gives_what_there_is() -> None:
     assert found.interrupted
     assert not found.refuted
     assert found.examples == 5
+
+
+@pytest.mark.thorough
+def test_within_a_test_of_hypothesis_a_search_is_the_same_and_may_be_interrupted() -> None:
+    asked: dict[str, Any] = {"examples": 30, "pairs": 32, "seed": 4}
+    outside = search(LaplaceCount(), **asked)
+    results = []
+
+    def stop(now: SearchProgress) -> None:
+        if now.examples == 5:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    @settings(max_examples=1, deadline=None, database=None)
+    @given(st.none())
+    def run_searches(none: None) -> None:
+        results.append(search(LaplaceCount(), **asked))
+        results.append(search(LaplaceCount(), **asked | {"examples": 2_000}, watch=stop))
+
+    run_searches()
+    inside, interrupted = results
+    assert inside == outside
+    assert interrupted.interrupted
+    assert 5 <= interrupted.examples < 2_000
 
 
 @pytest.mark.thorough

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from importlib import metadata
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -28,8 +29,14 @@ from arena import (
     Training,
     Unsupported,
 )
-from audits.registry.match import choose_adversary, choose_protocol, configure_game
-from audits.registry.players import ADVERSARIES, LEARNERS
+from audits.registry.match import (
+    PlayerSettings,
+    build_match,
+    choose_adversary,
+    choose_protocol,
+    configure_game,
+)
+from audits.registry.players import ADVERSARIES, LEARNERS, configure_learner
 from learners.everlasting.paper_versions import EverlastingV2
 from learners.online.noisy_majority import NoisyMajority
 from learners.pate.independent_answers import PateGaussian
@@ -190,3 +197,17 @@ def test_rounds_are_the_adversarys_own_by_default() -> None:
     assert configure_game(Oblivious, IidExamples(rounds=9))[1] == Oblivious(9)
     with pytest.raises(InvalidArgument, match="the rounds are set twice"):
         configure_game(Oblivious, IidExamples(rounds=9), 7, rounds_set=True)
+
+
+@pytest.mark.thorough
+def test_a_learner_may_be_an_instance_in_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("from learners import LaplaceCount\n\nmine = LaplaceCount(epsilon=0.25)\n")
+    no_settings: PlayerSettings = {"learner": {}, "adversary": {}}
+    match = build_match(f"{file}:mine", None, settings=no_settings)
+    assert match.learner == LaplaceCount(epsilon=0.25)
+    assert configure_learner(f"{file}:mine", {}) == match.learner
+    with pytest.raises(InvalidArgument, match="given as an instance, which has its settings"):
+        configure_learner(f"{file}:mine", {"epsilon": "1"})
+    report = audits.tournament([f"{file}:mine"], ["count-swap"], games=200)
+    assert "mine" in report.summary()

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from threading import Lock
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +17,7 @@ from support.simple_players import HalfTheNoise, OnePoint, RaisesOnLabels
 from support.voting import Screened
 
 import audits
-from arena import InvalidArgument, Learner, Sample, play
+from arena import CannotBeSent, InvalidArgument, Learner, Sample, play
 from arena.step_scores import RATIO, StepScore
 from audits import cli
 from audits.adversary_search import Ask, Challenge, Follow, Score, Script, Show, Special, search
@@ -21,9 +26,11 @@ from audits.adversary_search.protocols.round_scripts import Pull, TrainingScript
 from audits.adversary_search.script import Memory
 from audits.registry.match import configure_game
 from audits.registry.players import ADVERSARIES
-from audits.registry.record_code import write_assignment
-from audits.runs.replay import format_replay, write_adversary
+from audits.registry.record_code import write_assignments
+from audits.registry.user_files import load_function
+from audits.runs.replay import write_replay
 from learners.everlasting.paper_versions import EverlastingFresh, EverlastingV1
+from learners.foreign.function import Function
 from learners.online.noisy_majority import NoisyMajority
 from learners.releases.choices import RandomisedResponse
 from learners.releases.counts import LaplaceCount
@@ -106,7 +113,7 @@ CASES: list[tuple[Learner, Script]] = [
 
 @pytest.mark.parametrize(("learner", "script"), CASES, ids=lambda case: getattr(case, "protocol", ""))
 def test_what_is_printed_plays_the_same_games(learner: Learner, script: Script, tmp_path: Path) -> None:
-    (tmp_path / "found.py").write_text(write_assignment("found", script))
+    (tmp_path / "found.py").write_text(write_assignments(found=script))
     printed = ADVERSARIES.find_instance(f"{tmp_path / 'found.py'}:found")
     assert printed == script
     _, referee = configure_game(type(script.referee), printed)
@@ -120,17 +127,99 @@ def test_what_is_printed_plays_the_same_games(learner: Learner, script: Script, 
     assert games[0].table(0, 1) == games[1].table(0, 1)
 
 
+class Counter:
+    """Its methods are mechanisms."""
+
+    scale = 3.0
+
+    def count(self, data: Any, rng: np.random.Generator) -> float:
+        return float(np.sum(data) + self.scale * rng.laplace())
+
+    @staticmethod
+    def count_twice(data: Any, rng: np.random.Generator) -> float:
+        return 2 * float(np.sum(data) + rng.laplace())
+
+
+def count(data: Any, rng: np.random.Generator) -> float:
+    return float(np.sum(data) + rng.laplace())
+
+
+def make_count(scale: float) -> Callable[..., float]:
+    return lambda data, rng: scale * count(data, rng)
+
+
+def take_scale(data: Any, rng: np.random.Generator, scale: float) -> float:
+    return scale * count(data, rng)
+
+
+named_count = make_count(0.25)
+FUNCTIONS = {
+    "named": count,
+    "lambda": named_count,
+    "closure": make_count(0.5),
+    "partial": partial(take_scale, scale=2.0),
+    "partial of a closure": partial(make_count(4.0)),
+    "static": Counter.count_twice,
+    "method": Counter().count,
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_what_is_written_of_a_function_is_that_function(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    function = FUNCTIONS[name]
+    learner = Function(function=function, epsilon=2.0)
+    code = write_assignments(learner=learner, found=CASES[7][1])
+    assert ("loads(b64decode(" in code) == (name in ("closure", "partial of a closure", "method"))
+    monkeypatch.setattr(sys, "path", [*sys.path])  # to which the code adds
+    names: dict[str, Any] = {}
+    exec(code, names)
+    assert (names["learner"], names["found"]) == (learner, CASES[7][1])
+    values = [each([1.0, 2.0], np.random.default_rng(0)) for each in (function, names["learner"].function)]
+    assert values[0] == values[1]
+
+
+def test_two_functions_of_one_name_are_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    names: dict[str, Any] = {}
+    functions = {"one": partial(make_count(2.0)), "two": partial(make_count(3.0))}
+    exec(write_assignments(**functions), names)
+    one, two = (names[name]([0.0], np.random.default_rng(0)) for name in functions)
+    assert 3 * one == pytest.approx(2 * two)
+
+
+def test_functions_of_one_name_in_two_modules_are_two(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "other.py").write_text("def count(data, rng):\n    return 7.0\n")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    other = load_function(f"{tmp_path / 'other.py'}:count")
+    names: dict[str, Any] = {}
+    for functions in ((count, other), (other, count)):
+        exec(write_assignments(**dict(zip(("one", "two"), map(partial, functions), strict=True))), names)
+        one, two = (names[name]([0.0], np.random.default_rng(0)) for name in ("one", "two"))
+        assert (one == 7.0, two == 7.0) == (functions[0] is other, functions[1] is other)
+
+
+def test_what_no_file_can_hold_is_named() -> None:
+    many, lock = np.zeros(100_000), Lock()
+    with pytest.raises(CannotBeSent, match=r"<lambda> encloses too much: its pickle has 80\d,\d{3} bytes"):
+        write_assignments(learner=Function(function=lambda data, rng: many[0]))
+    with pytest.raises(
+        CannotBeSent, match=r"<lambda> cannot be pickled: TypeError: cannot pickle '_thread.lock'"
+    ):
+        write_assignments(learner=Function(function=lambda data, rng: lock.acquire()))
+
+
 def test_the_command_plays_the_confirmation_again(tmp_path: Path) -> None:
     found = search(HalfTheNoise(), seed=1)
     assert found.verdict is not None
     assert found.plan is not None
     name = f"{ROOT / 'tests' / 'support' / 'simple_players.py'}:HalfTheNoise"
     file = str(tmp_path / "found.py")
-    text = write_adversary(found.plan, found.verdict, learner=name, file=file)
-    Path(file).write_text(text)
-    command = format_replay(found.plan, learner=name, file=file)
-    assert all(line.strip() in text for line in command.splitlines())
-    done = CliRunner().invoke(cli.arena, [*command.replace("\\\n", " ").split()[1:], "--json"])
+    replay = write_replay(found.plan, found.verdict, learner=name, file=file)
+    Path(file).write_text(replay.source)
+    assert all(line.strip() in replay.source for line in replay.command.splitlines())
+    done = CliRunner().invoke(cli.arena, [*replay.command.replace("\\\n", " ").split()[1:], "--json"])
     assert done.exit_code == 3
     assert f'"epsilon_lower": {found.verdict.epsilon_lower}' in done.stdout
     assert f'"games": {found.verdict.games},' in done.stdout
@@ -138,14 +227,15 @@ def test_the_command_plays_the_confirmation_again(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_fault_is_replayed_as_one() -> None:
-    plan = search(RaisesOnLabels(), seed=1).plan
-    assert plan is not None
-    assert "--faults" in format_replay(plan, learner="it")
+    found = search(RaisesOnLabels(), seed=1)
+    assert found.plan is not None
+    assert found.verdict is not None
+    assert "--faults" in write_replay(found.plan, found.verdict, learner="it").command
 
 
 def test_a_file_with_an_adversary_meets_others_in_a_tournament_under_its_name(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
-    file.write_text(write_assignment("found", CASES[7][1]))
+    file.write_text(write_assignments(found=CASES[7][1]))
     report = audits.tournament(["laplace-count"], [f"{file}:found"], games=200)
     assert "found" in report.summary()
     with pytest.raises(InvalidArgument, match=r"mine.py:found"):

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import pickle
+import runpy
 import shlex
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import attrs
@@ -49,7 +53,6 @@ from audits.testing import (
     streams,
 )
 from audits.testing.outcome import compute_confidence
-from learners.foreign.function import Function
 from learners.online.noisy_majority import NoisyMajority
 from learners.predictors.vote_predictors import NoisyVotes, StaticErm
 from learners.releases.choices import RandomisedResponse
@@ -166,39 +169,80 @@ def noisy_count(data: Any, rng: np.random.Generator) -> float:
     return float(np.sum(data) + 0.1 * rng.laplace())
 
 
-@pytest.mark.thorough
+def make_count(scale: float) -> Callable[..., float]:
+    return lambda data, rng: float(np.sum(data) + scale * rng.laplace())
+
+
 @pytest.mark.parametrize(
     ("learner", "against"),
     [
+        (StaticErm(), None),
+        (LaplaceCount(), CountSwap(sample=Sample([0.0], [0], [5]))),
         (HalfTheNoise(), CountSwap()),
-        (Function(function=noisy_count), CountSwap()),
-        (Function(function=noisy_count), None),
+        pytest.param(noisy_count, None, marks=pytest.mark.thorough),
+        pytest.param(make_count(0.1), CountSwap(), marks=pytest.mark.thorough),
     ],
-    ids=["class", "function", "search"],
+    ids=["search", "sample", "class", "function", "closure"],
 )
-def test_learners_that_have_no_name_are_replayed_from_python(learner: Learner, against: Any) -> None:
-    failure = refute(learner, claim=(0.5, 0), against=against, budget="quick")
-    names: dict[str, Any] = {}
-    exec(failure.replay.replace("\nrun(plan)", "\nverdict = run(plan)"), names)
-    assert names["verdict"].epsilon_lower == failure.verdict.epsilon_lower
-
-
-@pytest.mark.parametrize(
-    ("learner", "against"),
-    [(StaticErm(), None), (LaplaceCount(), CountSwap(sample=Sample([0.0], [0], [5])))],
-    ids=["search", "sample"],
-)
-def test_an_adversary_that_has_no_name_is_printed_and_played_from_a_file(
-    learner: Learner, against: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_players_that_have_no_name_are_printed_and_played_from_a_file(
+    learner: Any, against: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])  # to which the file adds
     failure = refute(learner, claim=(0.5, 0), against=against, budget="quick")
-    assert failure.refutation.source.rstrip() in str(failure)
-    assert ("adversary         found by a search, in " in str(failure)) == (against is None)
+    message = str(failure)
+    assert f"Save this as found.py:\n\n{failure.refutation.source.rstrip()}" in message
+    assert message.endswith(f"Replay it:\n\n{failure.replay}")
+    assert ("adversary         found by a search, in " in message) == (against is None)
     monkeypatch.chdir(tmp_path)
     Path("found.py").write_text(failure.refutation.source)
     again = arena(failure.replay + " --json")
     assert again.exit_code == 3
     assert f'"epsilon_lower": {failure.verdict.epsilon_lower!r}' in again.stdout
+
+
+def test_what_a_replay_reads_is_saved_where_the_user_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refutation = refute(HalfTheNoise(), against="count-swap", budget="quick").refutation
+    monkeypatch.chdir(tmp_path)
+    replay = refutation.save("mine.py")
+    assert Path("mine.py").read_text() == replay.source
+    assert replay.command in refutation.describe(replay)
+    assert "Save this as" not in refutation.describe(replay)
+    assert arena(replay.command).exit_code == 3
+    with pytest.raises(InvalidArgument, match=r"the replay missing/mine.py cannot be written"):
+        refutation.save("missing/mine.py")
+    named = refute(StaticErm(), claim=(1, 0), against="training-swap", budget="quick").refutation
+    assert named.save("none.py").source == ""
+    assert not Path("none.py").exists()
+
+
+def test_a_referee_that_no_command_names_is_replayed_by_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    referee = Figure1(t=3)
+    failure = refute(StaticErm(), claim=(1, 0), against=Scoreless(), protocol=referee, budget="quick")
+    assert failure.replay == "python found.py"
+    (tmp_path / "found.py").write_text(failure.refutation.source)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    runpy.run_path(str(tmp_path / "found.py"), run_name="__main__")
+    assert f"ε ≥ {failure.verdict.epsilon_lower:.4g}" in capsys.readouterr().out
+
+
+@pytest.mark.thorough
+def test_a_function_that_cannot_be_pickled_is_replayed_by_its_test() -> None:
+    lock = Lock()
+
+    def count(data: Any, rng: np.random.Generator) -> float:
+        with lock:
+            return noisy_count(data, rng)
+
+    failure = refute(count, claim=(0.5, 0), against=CountSwap(sample=Sample([0.0], [0], [5])), budget="quick")
+    assert failure.replay == ""
+    text = str(failure)
+    assert "The adversary:\n\n" in text
+    assert "found = CountSwap(" in text
+    assert text.endswith(".count cannot be pickled: TypeError: cannot pickle '_thread.lock' object)")
 
 
 def test_the_likelihood_ratio_serves_where_there_is_no_score() -> None:
