@@ -283,7 +283,8 @@ def infer_schema(data: Any, other: Any = None, **options: Any) -> Schema:
 
 
 def _list_columns(form: Form, rows: Sequence[Any]) -> tuple[tuple[Any, ...], ...] | None:
-    """The values of each field of the records of a table whose rows are not labelled, any of which may meet."""
+    """The values of each field of the records of a table whose rows are not labelled, any of which may
+    meet."""
     if not rows or not isinstance(form, PandasForm | PolarsForm) or getattr(form, "index", None) is not None:
         return None
     return tuple(tuple(_order_values(column)) for column in zip(*rows, strict=True))

@@ -24,6 +24,7 @@ from arena import (
 from arena.capabilities import ReceivesPart
 from arena.engine import check_protocol
 from arena.privacy_curves import PrivacyCurve, parse_curve
+from arena.records import Records
 from audits.registry.players import (
     ADVERSARIES,
     LEARNERS,
@@ -101,6 +102,8 @@ def build_match(
 def load_data(data: GivenData | None, adversary: type[Adversary] | None) -> Sample | None:
     """The user's data for an adversary, if both are given. Raises: InvalidArgument if it takes none."""
     if data is not None and adversary is not None and "sample" not in attrs.fields_dict(adversary):
+        if isinstance(data, Records):
+            return None  # they have said already what the learner receives
         raise InvalidArgument(
             f"{adversary.name} chooses its own training set and takes no data",
             remedy="Leave out --data, or choose an adversary that has a setting `sample`.",

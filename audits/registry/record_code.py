@@ -18,14 +18,25 @@ from typing import Any
 import attrs
 import numpy as np
 
+from arena.dataset import Dataset
 from arena.errors import CannotBeSent, is_users_file
 from arena.parcels import callable_name, pickle_alone
-from arena.sample import Sample
+from arena.schema import Schema, UserForm, show_value
 from audits.registry.settings_text import get_default
 
 _WIDTH = 110
 _STEP = 4  # of indentation
 _MAX_PICKLE = 200_000  # bytes; a message may show the code, and a file of Python is read as a whole
+
+
+# What code of plain values may use.
+_MODULES = {
+    "datetime": "import datetime",
+    "np": "import numpy as np",
+    "pd": "import pandas as pd",
+    "pl": "import polars as pl",
+}
+_MOST_RECORDS = 3  # of a schema, which show the form of what a mechanism receives
 
 
 def write_assignments(**records: Any) -> str:
@@ -40,7 +51,7 @@ def write_assignments(**records: Any) -> str:
     folders = _list_folders() if writer.own_imports or writer.lines else []
     sections = [
         ["import sys"] if folders else [],
-        ["import numpy as np"] if any("np." in code for code in codes.values()) else [],
+        [line for name, line in _MODULES.items() if any(f"{name}." in code for code in codes.values())],
         _write_imports(writer.imports),
         [f"\nsys.path[:0] = {folders}"] if folders else [],
         _write_imports(writer.own_imports),
@@ -123,6 +134,10 @@ class _Writer:
             return self._call(opening, partial, [*map(self.write, (value.func, *value.args)), *named])
         if isinstance(value, np.ndarray):
             return _Code(f"{opening}np.array(", [self.write(value.tolist())], ")", is_call=True)
+        if isinstance(value, Schema) and (value.source or not isinstance(value.form, UserForm)):
+            return self._write_schema(value, opening)
+        if type(value).__module__.partition(".")[0] in ("pandas", "datetime"):
+            return _Code(opening + show_value(value))
         if attrs.has(type(value)):
             return self._call(opening, type(value), self._write_fields(value))
         if isinstance(value, tuple | list):
@@ -139,9 +154,23 @@ class _Writer:
     def _call(self, opening: str, called: Any, parts: Iterable[_Code]) -> _Code:
         return _Code(f"{opening}{self._find(called)}(", [*parts], ")", is_call=True)
 
+    def _write_schema(self, schema: Schema, opening: str) -> _Code:
+        """A schema by its name in a file, or by a few records of its form."""
+        if schema.source:
+            self.imports.setdefault("audits.registry.user_files", set()).add("load_schema")
+            return _Code(opening + "load_schema(", [_Code(repr(schema.source))], ")", is_call=True)
+        self.imports.setdefault("audits.data.schemas", set()).add("infer_schema")
+        named = [
+            self.write(getattr(schema, name), f"{name}=")
+            for name in ("user", "min_size", "max_size", "blank", "relation")
+            if getattr(schema, name) != attrs.fields_dict(Schema)[name].default
+        ]
+        data = _Code(schema.form.show(schema.examples[:_MOST_RECORDS]))
+        return _Code(opening + "infer_schema(", [data, *named], ")", is_call=True)
+
     def _write_fields(self, record: Any) -> Iterable[_Code]:
         """Required fields by their place, the others by name."""
-        unrepeated = isinstance(record, Sample) and record.size == len(record.points)
+        unrepeated = isinstance(record, Dataset) and record.size == len(record.counts)
         for field in attrs.fields(type(record)):
             value = getattr(record, field.name)
             is_default = repr(value) == repr(get_default(field)) or (unrepeated and field.name == "counts")

@@ -1,5 +1,5 @@
-"""Searches of functions that receive tables, users' records, pairs (X, y) and vectors: flaws are found from the
-schema alone, and the corrected twin of each is not refuted."""
+"""Searches of functions that receive tables, users' records, pairs (X, y) and vectors: flaws are found from
+the schema alone, and the corrected twin of each is not refuted."""
 
 from __future__ import annotations
 
