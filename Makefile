@@ -138,12 +138,12 @@ clean:  ## remove the environments and everything made
 
 .venv/ready: setup.cfg pyproject.toml
 	$(call environment,.venv)
-	@.venv/bin/python $(INSTALL) -e '.[test,learning,parquet,report]'
+	@.venv/bin/python $(INSTALL) -e '.[test,learning,pandas,parquet,polars,report]'
 	@touch $@
 
 .venv-lowest/ready: setup.cfg pyproject.toml constraints-lowest.txt
 	$(call environment,.venv-lowest)
-	@.venv-lowest/bin/python $(INSTALL) -c constraints-lowest.txt -e '.[accounting,test,learning,parquet,report]'
+	@.venv-lowest/bin/python $(INSTALL) -c constraints-lowest.txt -e '.[accounting,test,learning,pandas,parquet,polars,report]'
 	@touch $@
 
 $(LIBRARIES:%=.venv-%/ready): .venv-%/ready: setup.cfg pyproject.toml
