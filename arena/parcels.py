@@ -7,6 +7,7 @@ and the parcel holds the source, from which the receiving process makes the modu
 from __future__ import annotations
 
 import hashlib
+import inspect
 import io
 import pickle
 import sys
@@ -28,6 +29,7 @@ from arena.errors import CannotBeSent, describe_error
 
 _PLAIN = (bool, int, float, complex, str, bytes, tuple, type(None), ModuleType)  # pickled as they are
 
+_LONGEST_NAME = 60  # of a mechanism in a title
 _LITERAL = bool | int | float | complex | str | bytes | None | np.generic
 
 
@@ -162,7 +164,7 @@ _finder = _SourceFinder()
 
 
 def callable_name(function: Any) -> str:
-    """The name of a callable: `f`, or `f(scale=2)` for a partial.
+    """The name of a callable: `f`, or `f(scale=2)` for a partial; of another object, that of its type.
 
     >>> callable_name(partial(round, ndigits=2))
     'round(ndigits=2)'
@@ -174,9 +176,31 @@ def callable_name(function: Any) -> str:
     return getattr(function, "__qualname__", None) or type(function).__qualname__
 
 
+def display_name(function: Any) -> str:
+    """The name of a callable for titles: without the function that defines it, and without long arguments."""
+    name = callable_name(function).rpartition("<locals>.")[2]
+    if len(name) > _LONGEST_NAME or "\n" in name:
+        name = f"{display_name(function.func)}(...)" if isinstance(function, partial) else name[:_LONGEST_NAME]
+    return name
+
+
+def is_model(value: Any) -> bool:
+    """Whether a value is a class with the method `fit`, a partial of one, or an object with `fit` that cannot
+    be called: a mechanism that is fitted anew in each game, and releases its fitted attributes."""
+    while isinstance(value, partial):
+        value = value.func
+    return callable(getattr(value, "fit", None)) and (inspect.isclass(value) or not callable(value))
+
+
+def is_mechanism(value: Any) -> bool:
+    """Whether a value is what a learner may play as a user's mechanism: a callable, or a model."""
+    return is_model(value) or (callable(value) and not inspect.isclass(value))
+
+
 def fingerprint(function: Any) -> str:
-    """A text that is equal for callables of the same module, name, code, defaults and enclosed values, in any
-    process of one minor version of Python, whatever global variables or attributes they read."""
+    """A text that is equal for callables of the same module, name, code, defaults and enclosed values, and for
+    models of the same class and parameters, in any process of one minor version of Python, whatever global
+    variables or attributes they read."""
     return _identify(function, (id(function),))
 
 
@@ -189,10 +213,19 @@ def _identify(function: Any, path: _Path) -> str:
     origin = f"{getattr(function, '__module__', None) or type(function).__module__}:{callable_name(function)}"
     code = getattr(function, "__code__", None)
     if code is None:
-        return origin
+        return f"{origin}{_identify_object(function, path)}"
     enclosed = [_read_cell(cell) for cell in function.__closure__ or ()]
     content = _text((code, function.__defaults__, function.__kwdefaults__, enclosed), path)
     return f"{origin} {hashlib.sha256(content.encode()).hexdigest()[:16]}"
+
+
+def _identify_object(value: Any, path: _Path) -> str:
+    """The methods of a class, or of an object's class, and the parameters of a model; empty without any."""
+    kind = value if inspect.isclass(value) else type(value)
+    methods = {name: item.__code__ for name, item in vars(kind).items() if isinstance(item, FunctionType)}
+    has_parameters = hasattr(value, "get_params") and not inspect.isclass(value)
+    content = _text((methods, value.get_params() if has_parameters else {}), path)
+    return f" {hashlib.sha256(content.encode()).hexdigest()[:16]}" if methods else ""
 
 
 def _read_cell(cell: CellType) -> object:

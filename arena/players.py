@@ -57,6 +57,11 @@ class Learner(ABC):
     usual_adversary: ClassVar[str] = ""
 
     @property
+    def title(self) -> str:
+        """What messages and reports call it: its name, unless it plays something that has one of its own."""
+        return self.name
+
+    @property
     def point_shape(self) -> tuple[int, ...]:
         """The shape of one point: () for numbers, (d,) for vectors. A setting `concepts` determines it."""
         concepts = read_concepts(self)

@@ -13,7 +13,7 @@ import numpy as np
 
 from arena.claims import Neighbours, Relation, neighbours_setting, read_relation
 from arena.errors import RAISED, ArenaError, InvalidArgument, Unsupported, describe_error, suggest_extra
-from arena.parcels import callable_name, fingerprint
+from arena.parcels import callable_name, fingerprint, is_mechanism
 from arena.released import list_objects
 from arena.sample import Reads, Sample, Training
 from arena.settings import Check, count_setting, setting, whole
@@ -33,7 +33,7 @@ def receives_setting(default: str, *, check: Check) -> Any:
 
 
 def _check_callable(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
-    if not callable(value) and not (value is None and attribute.default is None):
+    if not (callable(value) or is_mechanism(value)) and not (value is None and attribute.default is None):
         raise InvalidArgument(f"{attribute.name} must be a function", value=value)
 
 
@@ -43,7 +43,7 @@ def function_setting(help: str, *, required: bool = True) -> Any:
         default=attrs.NOTHING if required else None,
         kw_only=True,
         validator=_check_callable,
-        eq=lambda function: function and fingerprint(function),
+        eq=lambda function: None if function is None else fingerprint(function),
         repr=lambda function: repr(function) if function is None else callable_name(function),
         metadata={"help": help, "unit": ""},
     )
@@ -84,12 +84,18 @@ class ForeignMechanism(ReleaseLearner):
     of the next. A subclass has the setting `receives`, one of its `parts`, and implements `draw_releases`."""
 
     parts: ClassVar[tuple[str, ...]] = PARTS
+    library: ClassVar[str] = ""  # the optional dependency that `make` needs
 
     dimension: int | None = count_setting(None, help="d, if points are vectors; default: they are numbers")
 
     domain: tuple[float, float] | None = setting(
         None, help="the least and largest number in a point, as 0,1; default: any", check=_check_domain
     )
+
+    @property
+    def mechanism(self) -> Any:
+        """What `make` returns, once in each process."""
+        return make_once(self.name, self.make, self.library)  # type: ignore[attr-defined]
 
     @abstractmethod
     def draw_releases(self, sample: Sample, games: int, rng: np.random.Generator) -> Any:
@@ -193,16 +199,16 @@ def extract_part(sample: Sample, part: str) -> Any:
     return {LABELS: labels, POINTS: points, BOTH: (points, labels)}[part]
 
 
-def call_maker(name: str, make: Callable[[], Any], library: str) -> Any:
+def call_maker(name: str, make: Callable[[], Any], library: str = "") -> Any:
     """The mechanism that `make` returns. Raises: Unsupported if `library` is missing; InvalidArgument if
     `make` fails."""
     try:
         return make()
     except ArenaError:
         raise
-    except ImportError as error:
-        raise missing_library(library, error) from error
     except RAISED as error:  # the user's code may raise anything
+        if library and isinstance(error, ImportError):
+            raise missing_library(library, error) from error
         raise InvalidArgument(
             f"{callable_name(make)}, which makes the mechanism of {name}, raised {describe_error(error)}",
             remedy="Correct it, and try it on its own.",
@@ -210,11 +216,6 @@ def call_maker(name: str, make: Callable[[], Any], library: str) -> Any:
 
 
 make_once = lru_cache(maxsize=16)(call_maker)  # the mechanism of a maker, one for each process
-
-
-def draw_random_state(rng: np.random.Generator) -> np.random.RandomState:
-    """A generator for `random_state`, seeded with 256 bits: of 32, blocks of a long run could be alike."""
-    return np.random.RandomState(np.random.MT19937(rng.integers(2**32, size=8)))
 
 
 def missing_library(library: str, error: ImportError) -> Unsupported:
