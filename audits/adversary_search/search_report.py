@@ -12,6 +12,7 @@ from arena import Claim, Learner
 from arena.players import finite_domain
 from audits.adversary_search.exploration import EVIDENCE_THRESHOLD
 from audits.adversary_search.point_strategies import constant_points_of, far_points_of, points_of, round_limit
+from audits.adversary_search.score import Score
 from audits.adversary_search.script import SPACES, Script
 from audits.registry.settings_text import summarize_player
 from audits.reports.formatting import nats
@@ -129,7 +130,13 @@ def _describe_script(script: Script, learner: Learner) -> list[str]:
             lines[0] = f"training in world 0: {script.world_0.describe(reads=reads)}"
             lines.append(f"training in world 1: {script.world_1.describe(reads=reads)}")
     lines += [str(part) for part in script.list_parts()]
-    return [*lines, f"score: {script.score}" if script.score is not None else "score: learned"]
+    return [*lines, f"score: {describe_score(script)}"]
+
+
+def describe_score(script: Script) -> str:
+    """Which part of a view tells the worlds apart, in the user's terms."""
+    score = script.score
+    return "learned" if score is None else score.describe() if isinstance(score, Score) else str(score)
 
 
 def _rows(result: SearchResult) -> list[tuple[str, str]]:
@@ -146,6 +153,8 @@ def _rows(result: SearchResult) -> list[tuple[str, str]]:
         bound = f"ε ≥ {result.verdict.epsilon_lower:.4g} nats at δ = {result.claim.delta:.3g}"
         bound += result.verdict.curve_note
         rows.insert(3, ("certified", f"{bound}, on {result.verdict.games:,} fresh games in each world"))
+    if result.adversary is not None and isinstance(result.adversary.score, Score):
+        rows.insert(4, ("told apart by", describe_score(result.adversary)))
     if result.rejected:
         declined = f"{result.rejected:,} adversaries that the learner does not play against"
         rows.insert(-1, ("declined", declined))

@@ -10,7 +10,7 @@ import attrs
 
 from arena import Adversary, ArenaError, Claim, InvalidArgument
 from arena.settings import at_least, whole
-from audits.adversary_search import SearchResult
+from audits.adversary_search import Score, Script, SearchResult
 from audits.registry.suggestions import unknown_name
 from audits.reports.formatting import name_table
 from audits.runs.example_games import find_telling_games, format_games
@@ -21,7 +21,7 @@ from audits.statistics.betting import EPSILON_MAX, ceiling, is_refutable
 
 MIN_ERROR = 1e-12  # below it 1 - error has too few significant digits in floating point
 _MAX_GAMES = 10**10  # in each world; more cannot be played
-_FIGURES = ("claim under test", "certified", "adversary", "protocol", "games")
+_FIGURES = ("claim under test", "certified", "told apart by", "adversary", "protocol", "games")
 _MAX_LINES = 60  # of a printed game
 
 
@@ -78,8 +78,10 @@ class Refutation:
         if self.search is not None:
             tries = self.search.examples
             figures["adversary"] = f"found by a search, in {tries:,} tr{'y' if tries == 1 else 'ies'}"
+        if isinstance(self.adversary, Script) and isinstance(self.adversary.score, Score):
+            figures["told apart by"] = self.adversary.score.describe()
         sections = [
-            name_table([(name, figures[name]) for name in _FIGURES]),
+            name_table([(name, figures[name]) for name in _FIGURES if name in figures]),
             f"One game in each world:\n\n{self.game}",
         ]
         if f"{FOUND_FILE}:{FOUND}" in self.replay:
