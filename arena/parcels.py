@@ -177,11 +177,26 @@ def callable_name(function: Any) -> str:
 
 
 def display_name(function: Any) -> str:
-    """The name of a callable for titles: without the function that defines it, and without long arguments."""
+    """The name of a mechanism for titles: its own, without the function that defines it; for what has none,
+    that of the variable in the user's file that holds it, or its type or code without long arguments."""
+    if getattr(function, "__name__", "<lambda>") == "<lambda>":
+        variables = list(_find_variables(function))
+        if len(variables) == 1:
+            return variables[0]
     name = callable_name(function).rpartition("<locals>.")[2]
     if len(name) > _LONGEST_NAME or "\n" in name:
-        name = f"{display_name(function.func)}(...)" if isinstance(function, partial) else name[:_LONGEST_NAME]
+        name = (
+            f"{display_name(function.func)}(...)" if isinstance(function, partial) else name[:_LONGEST_NAME]
+        )
     return name
+
+
+def _find_variables(value: Any) -> Iterator[str]:
+    """The names in the user's files of what is equal to a value, or to the one of which it is a copy."""
+    modules = [vars(sys.modules[name]) for name in (*_sources, "__main__") if name in sys.modules]
+    for name, item in (pair for variables in modules for pair in [*variables.items()]):
+        if not name.startswith("_") and type(item) is type(value) and fingerprint(item) == fingerprint(value):
+            yield name
 
 
 def is_model(value: Any) -> bool:
@@ -198,9 +213,9 @@ def is_mechanism(value: Any) -> bool:
 
 
 def fingerprint(function: Any) -> str:
-    """A text that is equal for callables of the same module, name, code, defaults and enclosed values, and for
-    models of the same class and parameters, in any process of one minor version of Python, whatever global
-    variables or attributes they read."""
+    """A text that is equal for callables of the same module, name, code, defaults and enclosed values, and
+    for models of the same class and parameters, in any process of one minor version of Python, whatever
+    global variables or attributes they read."""
     return _identify(function, (id(function),))
 
 

@@ -177,6 +177,11 @@ class Adversary(ABC):
     scores_release: ClassVar[bool] = False
 
     @property
+    def title(self) -> str:
+        """What messages and reports call it."""
+        return self.name
+
+    @property
     def returns_score(self) -> bool | None:
         """Whether `play` returns a score; None if only a game can show it."""
         return None

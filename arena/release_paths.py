@@ -12,7 +12,7 @@ import numpy as np
 
 from arena.errors import UnknownRelease
 
-_ALLOWED = "Return numbers, text, None, or tuples, lists and dictionaries of these"
+ALLOWED = "Return numbers, text, None, or tuples, lists and dictionaries of these"
 _TOKEN = re.compile(r"\[(\d+)\]|\{([0-9a-f]+)\}")
 _SUFFIXES = {
     "": "{}",
@@ -71,7 +71,9 @@ class Refused(Exception):
         kind, value = type(self.refused), self.refused
         rule = "a release must be made of numbers, text and None"
         rule += f", and release{self.path} is not" if self.path else ""
-        name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+        name = (
+            kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+        )
         return UnknownRelease(rule, value=name, remedy=_find_remedy(value))
 
 
@@ -107,12 +109,12 @@ def _find_remedy(value: Any) -> str:
     if callable(getattr(value, "fit", None)) and not isinstance(value, type):
         return "Fit the model: it has no attributes that end in _ yet, which would be its release."
     if callable(value) or isinstance(value, type):
-        return f"{_ALLOWED}: what it computes, not the function itself."
+        return f"{ALLOWED}: what it computes, not the function itself."
     fitted = [name for name in getattr(value, "__dict__", ()) if name.endswith("_") and name[0] != "_"]
     if fitted:
         attributes = ", ".join(f"model.{name}" for name in fitted[:3])
-        return f"{_ALLOWED}. Of a fitted model return its attributes, such as ({attributes})."
-    return f"{_ALLOWED}. Of another object return its attributes one by one, or vars(value)."
+        return f"{ALLOWED}. Of a fitted model return its attributes, such as ({attributes})."
+    return f"{ALLOWED}. Of another object return its attributes one by one, or vars(value)."
 
 
 def write_feature(feature: str, read_key: Callable[[str], str | None]) -> str:

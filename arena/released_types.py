@@ -25,7 +25,7 @@ import attrs
 import numpy as np
 
 from arena.errors import UnknownRelease
-from arena.release_paths import Refused, list_fitted, list_state
+from arena.release_paths import ALLOWED, Refused, list_fitted, list_state
 
 MAX_DEPTH = 32  # of containers in containers; a list may even contain itself
 _MICROSECOND = timedelta(microseconds=1)
@@ -70,7 +70,7 @@ def _take_apart(value: Any, depth: int) -> Part:
         raise UnknownRelease(
             "a release must be made of numbers, text and None",
             value=f"containers within containers, more than {MAX_DEPTH} deep",
-            remedy="Return numbers, text, None, or tuples, lists and dictionaries of these, a few levels deep.",
+            remedy=f"{ALLOWED}, a few levels deep.",
         )
     reader = _find_reader(kind, value)
     if reader is None:
@@ -325,8 +325,8 @@ _READERS: dict[type, Reader] = {
     timedelta: lambda value, take: _make_fields(type(value), {"microseconds": value // _MICROSECOND}, take),
 }
 
-_PANDAS_ARRAYS = ("ArrowExtensionArray", "ArrowStringArray", "BooleanArray", "DatetimeArray", "FloatingArray")
-_PANDAS_ARRAYS += ("IntegerArray", "IntervalArray", "PeriodArray", "StringArray", "TimedeltaArray")
+_KINDS = "ArrowExtension ArrowString Boolean Datetime Floating Integer Interval Period String Timedelta"
+_PANDAS_ARRAYS = [f"{kind}Array" for kind in _KINDS.split()]
 # By the package and the name of the type, since none of these is imported here.
 _LIBRARIES: dict[str, dict[str, Reader]] = {
     "scipy": {

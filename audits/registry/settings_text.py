@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import inspect
 import math
+import sys
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from decimal import Decimal, InvalidOperation
-from functools import partial
-from types import FunctionType
 from typing import Any, TypeVar
 
 import attrs
 
 from arena.concepts import ConceptClass
 from arena.errors import ArenaError, InvalidArgument, describe_error, is_users_file, locate_error
-from arena.parcels import callable_name
+from arena.parcels import callable_name, display_name, is_mechanism, is_model
 from arena.players import Adversary, Learner
 from arena.sample import Sample
 from audits.registry.suggestions import suggest
@@ -101,12 +100,14 @@ def get_required_fields(player: type[Player]) -> list[str]:
     return [f.name for f in attrs.fields(player) if f.init and f.default is attrs.NOTHING]
 
 
-def get_default(field: attrs.Attribute[Any]) -> object:
-    """The default of a field; `attrs.NOTHING` if it has none."""
+def get_default(field: attrs.Attribute[Any], record: object = None) -> object:
+    """The default of a field, for this record if it depends on others; `attrs.NOTHING` if it has none."""
     default: Any = field.default
-    if isinstance(default, attrs.Factory):  # type: ignore[arg-type]
-        return "(computed)" if default.takes_self else default.factory()
-    return default
+    if not isinstance(default, attrs.Factory):  # type: ignore[arg-type]
+        return default
+    if default.takes_self:
+        return "(computed)" if record is None else default.factory(record)
+    return default.factory()
 
 
 def format_value(value: object) -> str:
@@ -123,7 +124,7 @@ def format_value(value: object) -> str:
         return value.name
     if isinstance(value, tuple):
         return ",".join(map(format_value, value))
-    if isinstance(value, FunctionType | partial) or inspect.isclass(value):
+    if is_model(value) or (callable(value) and not isinstance(value, ConceptClass)):
         return callable_name(value)
     return str(value)
 
@@ -138,7 +139,7 @@ def find_own_settings(player: Player) -> dict[str, Any]:
     return {
         name: getattr(player, name)
         for name, field in get_settable_fields(type(player)).items()
-        if getattr(player, name) != get_default(field)
+        if getattr(player, name) != get_default(field, player)
     }
 
 
@@ -151,15 +152,20 @@ def _format_exactly(value: object) -> str:
     if isinstance(value, float):
         return repr(float(value))
     code = getattr(value, "__code__", None)
-    if code is None or not is_users_file(code.co_filename):
-        return format_value(value)
-    return f"{code.co_filename}:{value.__qualname__}"  # type: ignore[attr-defined]
+    path = getattr(code, "co_filename", "<")
+    if inspect.isclass(value):
+        path = getattr(sys.modules.get(value.__module__), "__file__", None) or "<"
+    return f"{path}:{value.__qualname__}" if is_users_file(path) else format_value(value)  # type: ignore[attr-defined]
 
 
 def summarize_player(player: Player) -> str:
-    """A player in one line: its name, and the settings that differ from their defaults."""
-    changed = [f"{name}={format_value(value)}" for name, value in find_own_settings(player).items()]
-    return player.name + (f" with {', '.join(changed)}" if changed else "")
+    """A player in one line: its title, and the settings that differ from their defaults."""
+    changed = [
+        f"{name}={format_value(value)}"
+        for name, value in find_own_settings(player).items()
+        if not (is_mechanism(value) and display_name(value) == player.title)
+    ]
+    return player.title + (f" with {', '.join(changed)}" if changed else "")
 
 
 def parse_value(name: str, text: str, kind: Any) -> Any:

@@ -95,7 +95,7 @@ class ForeignMechanism(ReleaseLearner):
     @property
     def mechanism(self) -> Any:
         """What `make` returns, once in each process."""
-        return make_once(self.name, self.make, self.library)  # type: ignore[attr-defined]
+        return make_once(self.make, self.library)  # type: ignore[attr-defined]
 
     @abstractmethod
     def draw_releases(self, sample: Sample, games: int, rng: np.random.Generator) -> Any:
@@ -125,7 +125,7 @@ class ForeignMechanism(ReleaseLearner):
         for sample, games in training.groups():
             order.append(games)
             releases = self.draw_releases(sample, len(games), rng)
-            parts.append(_read_releases(self.name, releases, len(games)))
+            parts.append(_read_releases(self.title, releases, len(games)))
         return _join_releases(parts)[np.argsort(np.concatenate(order))]
 
     def _drop_users(self, points: np.ndarray) -> np.ndarray:
@@ -136,7 +136,7 @@ class ForeignMechanism(ReleaseLearner):
         outside = points[(points < low) | (points > high)]
         if outside.size:
             raise InvalidArgument(
-                f"the points of {self.name} must lie in its domain, from {low:g} to {high:g}",
+                f"the points of {self.title} must lie in its domain, from {low:g} to {high:g}",
                 value=float(outside.flat[0]),
                 remedy="Scale the data, or set another domain.",
             )
@@ -152,7 +152,7 @@ class ForeignClaim(ForeignMechanism):
     def __attrs_post_init__(self) -> None:
         if self.relation.kind is Neighbours.ADD_OR_REMOVE_USER and self.users is None:
             raise InvalidArgument(
-                f"neighbours of {self.name} that {self.relation} need the setting users",
+                f"neighbours of {self.title} that {self.relation} need the setting users",
                 remedy="Set it to the coordinate of the points that says whose an example is, or to a "
                 "function of the points.",
             )
@@ -199,7 +199,7 @@ def extract_part(sample: Sample, part: str) -> Any:
     return {LABELS: labels, POINTS: points, BOTH: (points, labels)}[part]
 
 
-def call_maker(name: str, make: Callable[[], Any], library: str = "") -> Any:
+def call_maker(make: Callable[[], Any], library: str = "") -> Any:
     """The mechanism that `make` returns. Raises: Unsupported if `library` is missing; InvalidArgument if
     `make` fails."""
     try:
@@ -210,7 +210,7 @@ def call_maker(name: str, make: Callable[[], Any], library: str = "") -> Any:
         if library and isinstance(error, ImportError):
             raise missing_library(library, error) from error
         raise InvalidArgument(
-            f"{callable_name(make)}, which makes the mechanism of {name}, raised {describe_error(error)}",
+            f"{callable_name(make)}, which makes the mechanism, raised {describe_error(error)}",
             remedy="Correct it, and try it on its own.",
         ) from error
 

@@ -76,7 +76,7 @@ class Diffprivlib(ForeignClaim):
         mechanism = self.mechanism
         if self.seeded:
             make = partial(self.make, random_state=draw_random_state(rng))
-            mechanism = call_maker(self.name, make, self.library)
+            mechanism = call_maker(make, self.library)
         return [mechanism.randomise(number) for _ in range(games)]
 
 
@@ -138,7 +138,7 @@ class DiffprivlibModel(ForeignMechanism):
             return [self._release_model(make, sample) for _ in range(games)]
 
     def _release_model(self, make: Callable[[], Any], sample: Sample) -> Any:
-        model = call_maker(self.name, make, self.library)
+        model = call_maker(make, self.library)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("default")
             try:
@@ -174,4 +174,4 @@ def _read_parameters(model: Any) -> np.ndarray:
 
 @lru_cache(maxsize=16)
 def _model(make: Callable[..., Any]) -> Any:
-    return call_maker(DiffprivlibModel.name, partial(make, random_state=0), DiffprivlibModel.library)
+    return call_maker(partial(make, random_state=0), DiffprivlibModel.library)

@@ -165,7 +165,7 @@ class Function(ForeignClaim):
         return super().release(training, coins)
 
     def draw_releases(self, sample: Sample, games: int, rng: Any) -> Any:
-        with explain_misplacement(self.title), use_one_thread(is_model(self.mechanism)):
+        with explain_misplacement(self.mechanism), use_one_thread(is_model(self.mechanism)):
             return self._draw(make_callable(self.mechanism, self._generator), sample, games, rng)
 
     def _draw(self, function: Callable[..., Any], sample: Sample, games: int, rng: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Mechanisms of users, called alike: functions, methods, callable objects, coroutine functions, and models."""
+"""Mechanisms of users, called alike: functions, methods, callable objects, coroutine functions and models."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ AT_ITS_PLACE = "at its place"  # how a function takes a generator: after the oth
 _SEEDS = ("random_state", "rng")  # arguments of a model's class, or parameters of a model, for its generator
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _AWAIT = "Make it a coroutine function (async def), which is run in an event loop."
-_MAKE = "Give it by make=, a function without arguments that makes it: each process makes its own, with one event loop."
+_MAKE = "Give it by make=, a function without arguments that makes it: every process makes its own."
 # What is said if a mechanism cannot be played where it is called, and what helps.
 _MISPLACED = {
     "no running event loop": _AWAIT,
     "no current event loop": _AWAIT,
-    "from a running event loop": "Make it a coroutine function (async def) that awaits what asyncio.run would run.",
+    "from a running event loop": "Make it a coroutine function (async def): await what asyncio.run runs.",
     "loop is closed": _MAKE,
     "different loop": _MAKE,
     "different event loop": _MAKE,
@@ -44,8 +44,8 @@ def find_generator(mechanism: Any, position: int) -> str | None:
         fit = _list_parameters(_get_class(mechanism).fit)
         return _find_seed(mechanism) or ("rng" if "rng" in fit else None)
     parameters = _list_parameters(mechanism)
-    for parameter in list(parameters.values())[position : position + 1]:
-        if parameter.kind in _POSITIONAL and (parameter.default is parameter.empty or parameter.name == "rng"):
+    for here in list(parameters.values())[position : position + 1]:
+        if here.kind in _POSITIONAL and (here.default is here.empty or here.name == "rng"):
             return AT_ITS_PLACE
     own = parameters.get("rng")
     return None if own is None or own.kind in (own.VAR_POSITIONAL, own.VAR_KEYWORD) else "rng"
@@ -140,7 +140,7 @@ def use_one_thread(enabled: bool = True) -> Iterator[None]:
 
 
 @contextmanager
-def explain_misplacement(name: str) -> Iterator[None]:
+def explain_misplacement(mechanism: Any) -> Iterator[None]:
     """Say what to do about a mechanism that needs an event loop, or a device that a fork has lost.
     Raises: Unsupported."""
     try:
@@ -150,7 +150,7 @@ def explain_misplacement(name: str) -> Iterator[None]:
         if remedy is None:
             raise
         raise Unsupported(
-            f"{name} cannot be played as it is", value=describe_error(error), remedy=remedy
+            f"{callable_name(mechanism)} cannot be played as it is", value=describe_error(error), remedy=remedy
         ) from error
 
 
