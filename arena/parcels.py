@@ -19,13 +19,14 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_loader
 from pathlib import Path
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import attrs
 import numpy as np
 
 from arena.errors import CannotBeSent, describe_error
+from arena.release_paths import list_state
 
 _PLAIN = (bool, int, float, complex, str, bytes, tuple, type(None), ModuleType)  # pickled as they are
 
@@ -67,7 +68,7 @@ def pack(value: object, *, by_value: bool = False) -> bytes:
     except Exception as error:  # objects of other libraries may raise anything
         if by_value:
             return pack(value)
-        raise CannotBeSent(describe_error(error)) from error
+        raise CannotBeSent(f"{describe_error(error)}{_locate_unsendable(value)}") from error
     return pickle.dumps((_choose_sources(content), content), protocol=pickle.HIGHEST_PROTOCOL)
 
 
@@ -91,6 +92,54 @@ def _pickle(value: object, *, by_value: bool) -> bytes:
     with _register_by_value(_sources if by_value else ()):
         Pickler(buffer, protocol=pickle.HIGHEST_PROTOCOL).dump(value)
     return buffer.getvalue()
+
+
+def _locate_unsendable(value: object) -> str:
+    """Which object in a value cannot be pickled, and what holds it, as the end of a sentence; empty if it is
+    the value itself."""
+    place, verb, path = "", "is", {id(value)}
+    while True:
+        parts = ((own, part) for own, part in _list_parts(value) if id(part) not in path)
+        found = next((pair for pair in parts if not _can_pickle(pair[1])), None)
+        if found is None:
+            return f": {place} {verb} a {type(value).__module__}.{type(value).__qualname__}" if place else ""
+        verb = "holds" if isinstance(value, dict | list | tuple | set | frozenset) else "is"
+        if verb == "is":
+            place = f"{found[0]} of {display_name(value)}"
+        value = found[1]
+        path.add(id(value))
+
+
+def _list_parts(value: Any) -> Iterator[tuple[str, Any]]:
+    """What a value is pickled with, by name."""
+    if isinstance(value, partial):
+        yield from (
+            ("function", value.func),
+            *((f"argument {n}", part) for n, part in value.keywords.items()),
+        )
+        yield from ((f"argument {place}", part) for place, part in enumerate(value.args))
+    elif isinstance(value, MethodType):
+        yield "object", value.__self__
+    elif isinstance(value, FunctionType):
+        enclosed = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
+        yield from ((f"variable {name}", _read_cell(cell)) for name, cell in enclosed)
+        names = (name for name in value.__code__.co_names if name in value.__globals__)
+        yield from ((f"variable {name}", value.__globals__[name]) for name in names)
+        yield from (("default", part) for part in value.__defaults__ or ())
+    elif isinstance(value, dict):
+        yield from ((f"entry {key!r}", part) for key, part in value.items())
+    elif isinstance(value, list | tuple | set | frozenset):
+        yield from ((f"entry {place}", part) for place, part in enumerate(value))
+    else:
+        yield from ((f"attribute {name}", part) for name, part in list_state(value).items())
+
+
+def _can_pickle(value: object) -> bool:
+    try:
+        _pickle(value, by_value=False)
+    except Exception:  # objects of other libraries may raise anything
+        return False
+    return True
 
 
 class _Unpickler(pickle.Unpickler):

@@ -218,6 +218,11 @@ def call_maker(make: Callable[[], Any], library: str = "") -> Any:
 make_once = lru_cache(maxsize=16)(call_maker)  # the mechanism of a maker, one for each process
 
 
+def draw_random_state(rng: np.random.Generator) -> np.random.RandomState:
+    """A generator for `random_state`, seeded with 256 bits: of 32, blocks of a long run could be alike."""
+    return np.random.RandomState(np.random.MT19937(rng.integers(2**32, size=8)))
+
+
 def missing_library(library: str, error: ImportError) -> Unsupported:
     return Unsupported(f"{library} cannot be imported ({error})", remedy=suggest_extra(library))
 

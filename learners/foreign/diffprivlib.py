@@ -24,11 +24,12 @@ from learners.foreign.base import (
     ForeignClaim,
     ForeignMechanism,
     call_maker,
+    draw_random_state,
     extract_part,
     function_setting,
     receives_setting,
 )
-from learners.foreign.mechanism import draw_random_state, fit_model, use_one_thread
+from learners.foreign.mechanism import fit_model, use_one_thread
 
 
 @attrs.frozen

@@ -109,7 +109,9 @@ class Function(ForeignClaim):
                 value=None if self.function is None else "both",
                 remedy="Give one of them.",
             )
-        mechanism = super().mechanism if self.function is None else self.function
+        if self.function is not None:
+            return self.function
+        mechanism = super().mechanism
         if not is_mechanism(mechanism):
             maker = callable_name(self.make)
             raise InvalidArgument(

@@ -114,11 +114,6 @@ def make_callable(mechanism: Any, generator: str | None) -> Callable[..., Any]:
     return lambda *arguments: function(*arguments[:-1], **{generator: arguments[-1]})
 
 
-def draw_random_state(rng: np.random.Generator) -> np.random.RandomState:
-    """A generator for `random_state`, seeded with 256 bits: of 32, blocks of a long run could be alike."""
-    return np.random.RandomState(np.random.MT19937(rng.integers(2**32, size=8)))
-
-
 def fit_model(model: Any, data: Any, **named: Any) -> Any:
     """Fit a model to points, or to points and labels. Points that are numbers become one column."""
     points, *labels = data if isinstance(data, tuple) else (data,)
@@ -150,7 +145,9 @@ def explain_misplacement(mechanism: Any) -> Iterator[None]:
         if remedy is None:
             raise
         raise Unsupported(
-            f"{callable_name(mechanism)} cannot be played as it is", value=describe_error(error), remedy=remedy
+            f"{callable_name(mechanism)} cannot be played as it is",
+            value=describe_error(error),
+            remedy=remedy,
         ) from error
 
 
@@ -202,7 +199,8 @@ def _open_thread(process: int) -> ThreadPoolExecutor:
 
 
 def _fit_anew(model: Any, seed: str | None, generator: str | None, data: Any, rng: Any = None) -> Any:
-    own = {} if seed is None else {seed: draw_random_state(rng) if seed == "random_state" else rng}
+    legacy = seed == "random_state"  # of the generator of this game alone
+    own = {} if seed is None else {seed: np.random.RandomState(rng.bit_generator) if legacy else rng}
     if callable(model):
         made = model(**own)
     else:
