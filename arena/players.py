@@ -57,7 +57,7 @@ class Learner(ABC):
     usual_adversary: ClassVar[str] = ""
 
     @property
-    def title(self) -> str:
+    def own_name(self) -> str:
         """What messages and reports call it: its name, unless it plays something that has one of its own."""
         return self.name
 
@@ -177,7 +177,7 @@ class Adversary(ABC):
     scores_release: ClassVar[bool] = False
 
     @property
-    def title(self) -> str:
+    def own_name(self) -> str:
         """What messages and reports call it."""
         return self.name
 

@@ -242,7 +242,7 @@ class Batch:
         self.referee = referee
         self._opened = False
         self.games, self.runs = len(setup.worlds), setup.runs
-        self.position = Position(setup.learner.title, setup.adversary)
+        self.position = Position(setup.learner.own_name, setup.adversary)
         self.refuse = self.position.refuse_adversary
         self.adversary = AdversaryInput(self.runs, setup.learner.point_shape, self.position)
         self.learner = LearnerCalls(setup.state, self.runs, setup.faults, self.position)

@@ -73,8 +73,8 @@ class SearchResult(Report):
         if self.verdict is not None:
             bound = f"ε ≥ {nats(self.verdict.epsilon_lower)} at δ = {self.claim.delta:.3g}"
             bound += self.verdict.curve_note
-            return f"{self.learner.title}: refuted by an adversary that was found, {bound} certified"
-        return f"{self.learner.title}: nothing found in {self.examples:,} adversaries"
+            return f"{self.learner.own_name}: refuted by an adversary that was found, {bound} certified"
+        return f"{self.learner.own_name}: nothing found in {self.examples:,} adversaries"
 
     @property
     def source(self) -> str:
@@ -110,7 +110,7 @@ class SearchResult(Report):
         names = [name for name in attrs.fields_dict(SearchResult) if name not in _SPECIAL]
         script = None if self.adversary is None else _describe_script(self.adversary, self.learner)
         return {
-            "learner": self.learner.title,
+            "learner": self.learner.own_name,
             "players": {"learner": to_data(self.learner)},
             **{name: to_data(getattr(self, name)) for name in names},
             "searched": _describe_space(self),

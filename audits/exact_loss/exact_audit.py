@@ -215,7 +215,7 @@ def check_declared_law(learner: Learner, adversary: Adversary, referee: Referee)
     comparison = compare_with_law(learner, adversary, referee, rate=RATE)
     if comparison is None:
         raise Unsupported(
-            f"{adversary.name} plays no games that could be compared with what {learner.title} declares"
+            f"{adversary.name} plays no games that could be compared with what {learner.own_name} declares"
         )
     return comparison
 
@@ -250,8 +250,8 @@ def exact(
     check_protected(law.challenges, learner, adversary)
     if not law.challenges:
         raise NothingTested(
-            f"{adversary.name} hands {learner.title} the same in both worlds, so there is no loss to compute."
-            " Let an example or a query differ, or choose another adversary."
+            f"{adversary.name} hands {learner.own_name} the same in both worlds, so there is no loss to "
+            "compute. Let an example or a query differ, or choose another adversary."
         )
     comparison = check_declared_law(learner, adversary, referee)
     loss = law.loss
@@ -259,7 +259,7 @@ def exact(
     worst = int(np.lexsort((np.maximum(loss.p0, loss.p1), np.abs(loss.mean)))[-1])
     of_score = None if law.score is None else law.score.epsilon_at(delta)
     return ExactAudit(
-        learner=learner.title,
+        learner=learner.own_name,
         adversary=adversary.name,
         protocol=referee.name,
         claim=claim,

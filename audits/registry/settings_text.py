@@ -19,6 +19,7 @@ from arena.errors import ArenaError, InvalidArgument, describe_error, is_users_f
 from arena.parcels import callable_name, display_name, is_mechanism, is_model
 from arena.players import Adversary, Learner
 from arena.sample import Sample
+from arena.settings import INSTEAD
 from audits.registry.suggestions import suggest
 from audits.registry.user_files import load_function
 
@@ -62,7 +63,11 @@ def build_player(
     for name, value in (("sample", sample), ("learner", learner)):
         if name in attrs.fields_dict(player) and value is not None:
             values[name] = value
-    missing = [name for name in get_required_fields(player) if name not in values]
+    missing = [
+        name
+        for name in get_required_fields(player)
+        if name not in values and fields[name].metadata.get(INSTEAD) not in values
+    ]
     if missing:
         given = [f"It is {FILLED_FIELDS[name]}." for name in missing if name in FILLED_FIELDS]
         flags = " ".join(f"--set {name}=VALUE" for name in missing)
@@ -96,8 +101,9 @@ def get_settable_fields(player: type[Player]) -> dict[str, attrs.Attribute[Any]]
 
 
 def get_required_fields(player: type[Player]) -> list[str]:
-    """The names of the fields without a default."""
-    return [f.name for f in attrs.fields(player) if f.init and f.default is attrs.NOTHING]
+    """The names of the fields that must be set, or replaced by others."""
+    fields = (field for field in attrs.fields(player) if field.init)
+    return [f.name for f in fields if f.default is attrs.NOTHING or f.metadata.get(INSTEAD)]
 
 
 def get_default(field: attrs.Attribute[Any], record: object = None) -> object:
@@ -163,9 +169,9 @@ def summarize_player(player: Player) -> str:
     changed = [
         f"{name}={format_value(value)}"
         for name, value in find_own_settings(player).items()
-        if not (is_mechanism(value) and display_name(value) == player.title)
+        if not (is_mechanism(value) and display_name(value) == player.own_name)
     ]
-    return player.title + (f" with {', '.join(changed)}" if changed else "")
+    return player.own_name + (f" with {', '.join(changed)}" if changed else "")
 
 
 def parse_value(name: str, text: str, kind: Any) -> Any:

@@ -208,7 +208,7 @@ class Solution(Report):
         if strategy.moves.labels is not None:
             words = ["arena", "audit", *words[2:-2]]
         text = (
-            f'r"""The best adversary of {learner.title} in at most {self.rounds} rounds, found by solving '
+            f'r"""The best adversary of {learner.own_name} in at most {self.rounds} rounds, found by solving '
             f"the game.\n\nAt ε = {strategy.epsilon!r} nats it reaches δ = {strategy.delta:.10g}. "
             f"To play it:\n\n"
             f'    {shlex.join(words)}\n"""\n\n{write_assignment("best", self.adversary)}'

@@ -231,7 +231,7 @@ class _PrivacyTest:
         self, verdicts: Sequence[Verdict], refutation: Refutation | None, ceiling: float, searched: int = 0
     ) -> Outcome:
         return Outcome(
-            learner=self.learner.title,
+            learner=self.learner.own_name,
             claim=self.claim,
             error=self.error,
             verdicts=tuple(verdicts),
@@ -252,7 +252,7 @@ def _resolve_claim(learner: Learner, claim: Claim | PrivacyCurve | str | tuple[f
         if (set(claim.protects), claim.neighbours) != (set(own.protects), own.neighbours):
             raise InvalidArgument(
                 "a claim under test must have the neighbours of the learner's own claim",
-                value=f"{claim}, where {learner.title} has {own}",
+                value=f"{claim}, where {learner.own_name} has {own}",
                 remedy="Give (epsilon, delta).",
             )
         return claim

@@ -16,7 +16,7 @@ from arena.errors import RAISED, ArenaError, InvalidArgument, Unsupported, descr
 from arena.parcels import callable_name, fingerprint, is_mechanism
 from arena.released import list_objects
 from arena.sample import Reads, Sample, Training
-from arena.settings import Check, count_setting, setting, whole
+from arena.settings import INSTEAD, Check, count_setting, setting, whole
 from learners.common.learner_bases import ReleaseLearner
 
 ONES, LABELS, SUM, POINTS, BOTH = PARTS = ("ones", "labels", "sum", "points", "both")
@@ -37,15 +37,16 @@ def _check_callable(instance: Any, attribute: attrs.Attribute[Any], value: Any) 
         raise InvalidArgument(f"{attribute.name} must be a function", value=value)
 
 
-def function_setting(help: str, *, required: bool = True) -> Any:
-    """A setting whose value is a function, compared by its code; None by default if it is not required."""
+def function_setting(help: str, *, required: bool = True, instead: str = "") -> Any:
+    """A setting whose value is a function, compared by its code; None by default if it is not required.
+    instead: the setting that may replace a required one."""
     return attrs.field(
-        default=attrs.NOTHING if required else None,
+        default=attrs.NOTHING if required and not instead else None,
         kw_only=True,
         validator=_check_callable,
         eq=lambda function: None if function is None else fingerprint(function),
         repr=lambda function: repr(function) if function is None else callable_name(function),
-        metadata={"help": help, "unit": ""},
+        metadata={"help": help, "unit": "", INSTEAD: instead},
     )
 
 
@@ -125,7 +126,7 @@ class ForeignMechanism(ReleaseLearner):
         for sample, games in training.groups():
             order.append(games)
             releases = self.draw_releases(sample, len(games), rng)
-            parts.append(_read_releases(self.title, releases, len(games)))
+            parts.append(_read_releases(self.own_name, releases, len(games)))
         return _join_releases(parts)[np.argsort(np.concatenate(order))]
 
     def _drop_users(self, points: np.ndarray) -> np.ndarray:
@@ -136,7 +137,7 @@ class ForeignMechanism(ReleaseLearner):
         outside = points[(points < low) | (points > high)]
         if outside.size:
             raise InvalidArgument(
-                f"the points of {self.title} must lie in its domain, from {low:g} to {high:g}",
+                f"the points of {self.own_name} must lie in its domain, from {low:g} to {high:g}",
                 value=float(outside.flat[0]),
                 remedy="Scale the data, or set another domain.",
             )
@@ -152,7 +153,7 @@ class ForeignClaim(ForeignMechanism):
     def __attrs_post_init__(self) -> None:
         if self.relation.kind is Neighbours.ADD_OR_REMOVE_USER and self.users is None:
             raise InvalidArgument(
-                f"neighbours of {self.title} that {self.relation} need the setting users",
+                f"neighbours of {self.own_name} that {self.relation} need the setting users",
                 remedy="Set it to the coordinate of the points that says whose an example is, or to a "
                 "function of the points.",
             )

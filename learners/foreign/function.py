@@ -66,7 +66,7 @@ class Function(ForeignClaim):
     name = "function"
     theorem = "none: the claim is the user's"
 
-    function: Callable[..., Any] | None = function_setting("f, FILE.py:f on the command line", required=False)
+    function: Callable[..., Any] | None = function_setting("f, FILE.py:f on the command line", instead="make")
     make: Callable[..., Any] | None = function_setting(
         "in place of it, a function without arguments that makes it in each process, FILE.py:f",
         required=False,
@@ -140,7 +140,7 @@ class Function(ForeignClaim):
         return find_generator(self.mechanism, len(self._data_arguments)) or AT_ITS_PLACE
 
     @property
-    def title(self) -> str:
+    def own_name(self) -> str:
         """The name of the mechanism or, if it has none of its own, of the function that makes it."""
         mechanism = self.mechanism
         is_named = self.make is None or hasattr(mechanism, "__qualname__") or is_model(mechanism)
@@ -177,7 +177,7 @@ class Function(ForeignClaim):
                 return [function(extract_part(sample, self.receives), coins) for coins in generators]
             coins = rng.copy_generator()
             releases = function(extract_part(sample, self.receives), rng.games, coins)
-            rng.check_end(coins, self.title)
+            rng.check_end(coins, self.own_name)
             places = list(islice(rng.order, games))
             return [releases[place] for place in places] if len(releases) == rng.games else releases
         given = (rng,) if self.effective_coins == GIVEN else ()

@@ -90,7 +90,7 @@ def make_enclosing() -> Any:
 )
 def test_functions_of_all_kinds_draw_the_same(mechanism: Any, title: str) -> None:
     learner = Function(function=mechanism, epsilon=1.0)
-    assert (learner.title, learner.name, learner.effective_coins) == (title, "function", "given")
+    assert (learner.own_name, learner.name, learner.effective_coins) == (title, "function", "given")
     expected = play_releases(Function(function=laplace), SAMPLE)
     assert play_releases(learner, SAMPLE).tolist() == expected.tolist()
 
@@ -112,6 +112,7 @@ def test_models_of_other_parameters_are_other_plans() -> None:
     assert one == same != other
 
 
+@pytest.mark.thorough
 def test_a_model_of_a_library_is_a_mechanism() -> None:
     from sklearn.linear_model import LinearRegression
 
@@ -130,7 +131,7 @@ def test_what_a_maker_makes_is_made_once_in_a_process() -> None:
 
     learner = Function(make=make, epsilon=1.0)
     assert play_releases(learner, SAMPLE).tolist() == play_releases(learner, SAMPLE).tolist()
-    assert (learner.title, made) == ("laplace", [1])
+    assert (learner.own_name, made) == ("laplace", [1])
 
 
 @pytest.mark.thorough
