@@ -63,8 +63,9 @@ def test_global_generators_are_refused() -> None:
     with pytest.raises(NotConforming) as refused:
         check(with_global_generators)
     assert str(refused.value) == (
-        "with_global_generators does not conform: all random numbers come from the generator that a player is "
-        "given, none from a global one; `random` or `numpy.random` was used (a function of yours may, with coins=global)"
+        "with_global_generators does not conform: all random numbers come from the generator that a player "
+        "is given, none from a global one; `random` or `numpy.random` was used (a function of yours may, "
+        "with coins=global)"
     )
 
 
