@@ -59,7 +59,8 @@ def take_apart(value: Any) -> Part:
     try:
         return _take_apart(value, 0)
     except Refused as refused:
-        raise refused.explain() from None
+        refusal = refused.explain()
+    raise refusal  # here, so that it travels to other processes without the object
 
 
 def _take_apart(value: Any, depth: int) -> Part:

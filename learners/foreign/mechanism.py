@@ -154,22 +154,30 @@ def explain_misplacement(mechanism: Any) -> Iterator[None]:
 def run_coroutine(coroutine: Coroutine[Any, Any, Any], name: str) -> Any:
     """The result of a coroutine, in the event loop of this thread, or of another one where a loop runs here,
     as in a notebook. Raises: Unsupported if it leaves tasks behind."""
+    if _runs_loop():
+        return _open_thread(os.getpid()).submit(run_coroutine, coroutine, name).result()
+    loop = _runners.find().get_loop()
+    try:
+        result = loop.run_until_complete(coroutine)  # Runner.run would change the handler of SIGINT each time
+    finally:
+        left = asyncio.all_tasks(loop)
+        for task in left:
+            task.cancel()
+    if left:
+        raise Unsupported(
+            f"{name} must end the tasks that it starts, since games are independent",
+            value=f"{len(left)} that still run",
+            remedy="Await them, as asyncio.TaskGroup does.",
+        )
+    return result
+
+
+def _runs_loop() -> bool:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        runner = _runners.find()
-        result = runner.run(coroutine)
-        left = asyncio.all_tasks(runner.get_loop())
-        if left:
-            for task in left:
-                task.cancel()
-            raise Unsupported(
-                f"{name} must end the tasks that it starts, since games are independent",
-                value=f"{len(left)} that still run",
-                remedy="Await them, as asyncio.TaskGroup does.",
-            ) from None
-        return result
-    return _open_thread(os.getpid()).submit(run_coroutine, coroutine, name).result()
+        return False
+    return True
 
 
 class _Runners(local):
