@@ -17,7 +17,7 @@ from copy import deepcopy
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Protocol
 
 import attrs
 
@@ -259,7 +259,14 @@ def _add_article(kind: str) -> str:
     return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
 
 
-GivenLearner = Learner | str | Callable[..., Any]
+class Model(Protocol):
+    """A model by scikit-learn's conventions, or its class: a mechanism that is fitted anew in each game."""
+
+    def fit(self, *data: Any, **settings: Any) -> Any:
+        """Fit it to points, or to points and labels."""
+
+
+GivenLearner = Learner | str | Callable[..., Any] | Model
 GivenAdversary = Adversary | str
 _FORMS = {
     "learner": "Give a learner, the name of one, path/to/file.py:name, a function f(data, rng), or a model.",

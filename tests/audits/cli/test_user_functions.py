@@ -126,7 +126,7 @@ def test_it_can_be_played_and_resumed(file: str, tmp_path: Path) -> None:
 def test_coins_of_its_own_are_noted(file: str) -> None:
     done = audit(f"{file}:own", "--epsilon", "1")
     assert done.exit_code == 3
-    assert done.stderr.endswith("function draws random numbers of its own, so no seed repeats these games\n")
+    assert done.stderr.endswith("own draws random numbers of its own, so no seed repeats these games\n")
 
 
 @pytest.mark.thorough
