@@ -78,7 +78,7 @@ def assert_private(request: pytest.FixtureRequest) -> Callable[..., Outcome]:
 
     account = request.node.stash[_account]
 
-    def assert_on_account(learner: Any, *, error: float | None = None, **settings: Any) -> Outcome:
+    def assert_on_account(learner: Any = None, *, error: float | None = None, **settings: Any) -> Outcome:
         __tracebackhide__ = True
         try:
             outcome = assert_without_account(learner, error=account.spend(error), **settings)

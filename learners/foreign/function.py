@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
+from functools import cached_property
 from itertools import islice
 from math import inf
 from threading import RLock
@@ -139,6 +140,10 @@ class Function(ForeignClaim):
             return None
         return find_generator(self.mechanism, len(self._data_arguments)) or AT_ITS_PLACE
 
+    @cached_property
+    def _callable(self) -> Callable[..., Any]:
+        return make_callable(self.mechanism, self._generator)
+
     @property
     def own_name(self) -> str:
         """The name of the mechanism or, if it has none of its own, of the function that makes it."""
@@ -167,10 +172,21 @@ class Function(ForeignClaim):
         return super().release(training, coins)
 
     def draw_releases(self, sample: Sample, games: int, rng: Any) -> Any:
-        with explain_misplacement(self.mechanism), use_one_thread(is_model(self.mechanism)):
-            return self._draw(make_callable(self.mechanism, self._generator), sample, games, rng)
+        play = self._play_with_one_thread if is_model(self.mechanism) else self._play
+        try:
+            return play(sample, games, rng)
+        except RuntimeError as error:
+            refusal = explain_misplacement(self.mechanism, error)
+            if refusal is None:
+                raise
+            raise refusal from error
 
-    def _draw(self, function: Callable[..., Any], sample: Sample, games: int, rng: Any) -> Any:
+    def _play_with_one_thread(self, sample: Sample, games: int, rng: Any) -> Any:
+        with use_one_thread():
+            return self._play(sample, games, rng)
+
+    def _play(self, sample: Sample, games: int, rng: Any) -> Any:
+        function = self._callable
         if isinstance(rng, _GameCoins):
             if not self.vectorised:
                 generators = islice(rng.generators(), games)

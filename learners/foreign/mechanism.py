@@ -124,31 +124,24 @@ def fit_model(model: Any, data: Any, **named: Any) -> Any:
 
 
 @contextmanager
-def use_one_thread(enabled: bool = True) -> Iterator[None]:
+def use_one_thread() -> Iterator[None]:
     """More threads than one slow down sums as short as these, and change their last bits."""
     with ExitStack() as stack:
-        if enabled and find_spec("threadpoolctl") is not None:  # it comes with scikit-learn
+        if find_spec("threadpoolctl") is not None:  # it comes with scikit-learn
             from threadpoolctl import threadpool_limits
 
             stack.enter_context(threadpool_limits(limits=1))
         yield
 
 
-@contextmanager
-def explain_misplacement(mechanism: Any) -> Iterator[None]:
-    """Say what to do about a mechanism that needs an event loop, or a device that a fork has lost.
-    Raises: Unsupported."""
-    try:
-        yield
-    except RuntimeError as error:
-        remedy = next((remedy for words, remedy in _MISPLACED.items() if words in str(error)), None)
-        if remedy is None:
-            raise
-        raise Unsupported(
-            f"{callable_name(mechanism)} cannot be played as it is",
-            value=describe_error(error),
-            remedy=remedy,
-        ) from error
+def explain_misplacement(mechanism: Any, error: RuntimeError) -> Unsupported | None:
+    """What to do about a mechanism that needs an event loop, or a device that a fork has lost; None for
+    other errors."""
+    remedy = next((remedy for words, remedy in _MISPLACED.items() if words in str(error)), None)
+    if remedy is None:
+        return None
+    rule = f"{callable_name(mechanism)} cannot be played as it is"
+    return Unsupported(rule, value=describe_error(error), remedy=remedy)
 
 
 def run_coroutine(coroutine: Coroutine[Any, Any, Any], name: str) -> Any:
