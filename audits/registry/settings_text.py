@@ -70,7 +70,11 @@ def build_player(
     ]
     if missing:
         given = [f"It is {FILLED_FIELDS[name]}." for name in missing if name in FILLED_FIELDS]
-        flags = " ".join(f"--set {name}=VALUE" for name in missing)
+        replaced = {name: fields[name].metadata.get(INSTEAD) for name in missing if name in fields}
+        flags = " ".join(
+            f"--set {name}=VALUE" + (f", or --set {other}=VALUE" if (other := replaced.get(name)) else "")
+            for name in missing
+        )
         raise InvalidArgument(
             f"{player.name} needs a value for {' and '.join(missing)}",
             remedy=given[0] if given else f"Give {flags}.",
