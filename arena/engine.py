@@ -112,7 +112,7 @@ def check_protocol(learner: Learner, adversary: Adversary, referee: Referee) -> 
     for kind, player, name in (("learner", learner, asked), ("adversary", adversary, referee.name)):
         if name not in player.protocols:
             raise InvalidArgument(
-                f"{kind} {player.name} does not play {name}",
+                f"{kind} {player.own_name} does not play {name}",
                 remedy=f"It plays {', '.join(player.protocols) or 'no protocol that it names'}.",
             )
 
@@ -164,7 +164,7 @@ def _play_batch(
     except ArenaError:
         raise
     except RAISED as error:
-        raise PlayerError.of(error, player="learner", name=learner.name, round=0) from error
+        raise PlayerError.of(error, player="learner", name=learner.own_name, round=0) from error
     setup = BatchSetup(learner, state, adversary.name, worlds, runs, relation, log, faults, scorebook)
     batch = referee.open(setup)
     replies: list[Reply] | None = [] if record else None

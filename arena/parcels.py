@@ -7,6 +7,7 @@ and the parcel holds the source, from which the receiving process makes the modu
 from __future__ import annotations
 
 import hashlib
+import inspect
 import io
 import pickle
 import sys
@@ -18,16 +19,18 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_loader
 from pathlib import Path
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import attrs
 import numpy as np
 
 from arena.errors import CannotBeSent, describe_error, is_users_file
+from arena.release_paths import list_state
 
 _PLAIN = (bool, int, float, complex, str, bytes, tuple, type(None), ModuleType)  # pickled as they are
 
+_LONGEST_NAME = 60  # of a mechanism in a title
 _LITERAL = bool | int | float | complex | str | bytes | None | np.generic
 
 
@@ -65,7 +68,7 @@ def pack(value: object, *, by_value: bool = False) -> bytes:
     except Exception as error:  # objects of other libraries may raise anything
         if by_value:
             return pack(value)
-        raise CannotBeSent(describe_error(error)) from error
+        raise CannotBeSent(f"{describe_error(error)}{_locate_unsendable(value)}") from error
     return pickle.dumps((_choose_sources(content), content), protocol=pickle.HIGHEST_PROTOCOL)
 
 
@@ -103,6 +106,54 @@ def _pickle(value: object, *, by_value: bool) -> bytes:
     with _register_by_value(_sources if by_value else ()):
         Pickler(buffer, protocol=pickle.HIGHEST_PROTOCOL).dump(value)
     return buffer.getvalue()
+
+
+def _locate_unsendable(value: object) -> str:
+    """Which object in a value cannot be pickled, and what holds it, as the end of a sentence; empty if it is
+    the value itself."""
+    place, verb, path = "", "is", {id(value)}
+    while True:
+        parts = ((own, part) for own, part in _list_parts(value) if id(part) not in path)
+        found = next((pair for pair in parts if not _can_pickle(pair[1])), None)
+        if found is None:
+            return f": {place} {verb} a {type(value).__module__}.{type(value).__qualname__}" if place else ""
+        verb = "holds" if isinstance(value, dict | list | tuple | set | frozenset) else "is"
+        if verb == "is":
+            place = f"{found[0]} of {display_name(value)}"
+        value = found[1]
+        path.add(id(value))
+
+
+def _list_parts(value: Any) -> Iterator[tuple[str, Any]]:
+    """What a value is pickled with, by name."""
+    if isinstance(value, partial):
+        yield from (
+            ("function", value.func),
+            *((f"argument {n}", part) for n, part in value.keywords.items()),
+        )
+        yield from ((f"argument {place}", part) for place, part in enumerate(value.args))
+    elif isinstance(value, MethodType):
+        yield "object", value.__self__
+    elif isinstance(value, FunctionType):
+        enclosed = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
+        yield from ((f"variable {name}", _read_cell(cell)) for name, cell in enclosed)
+        names = (name for name in value.__code__.co_names if name in value.__globals__)
+        yield from ((f"variable {name}", value.__globals__[name]) for name in names)
+        yield from (("default", part) for part in value.__defaults__ or ())
+    elif isinstance(value, dict):
+        yield from ((f"entry {key!r}", part) for key, part in value.items())
+    elif isinstance(value, list | tuple | set | frozenset):
+        yield from ((f"entry {place}", part) for place, part in enumerate(value))
+    else:
+        yield from ((f"attribute {name}", part) for name, part in list_state(value).items())
+
+
+def _can_pickle(value: object) -> bool:
+    try:
+        _pickle(value, by_value=False)
+    except Exception:  # objects of other libraries may raise anything
+        return False
+    return True
 
 
 class _Unpickler(pickle.Unpickler):
@@ -176,7 +227,7 @@ _finder = _SourceFinder()
 
 
 def callable_name(function: Any) -> str:
-    """The name of a callable: `f`, or `f(scale=2)` for a partial.
+    """The name of a callable: `f`, or `f(scale=2)` for a partial; of another object, that of its type.
 
     >>> callable_name(partial(round, ndigits=2))
     'round(ndigits=2)'
@@ -188,9 +239,46 @@ def callable_name(function: Any) -> str:
     return getattr(function, "__qualname__", None) or type(function).__qualname__
 
 
+def display_name(function: Any) -> str:
+    """The name of a mechanism for titles: its own, without the function that defines it; for what has none,
+    that of the variable in the user's file that holds it, or its type or code without long arguments."""
+    if getattr(function, "__name__", "<lambda>") == "<lambda>":
+        variables = list(_find_variables(function))
+        if len(variables) == 1:
+            return variables[0]
+    name = callable_name(function).rpartition("<locals>.")[2]
+    if len(name) > _LONGEST_NAME or "\n" in name:
+        name = (
+            f"{display_name(function.func)}(...)" if isinstance(function, partial) else name[:_LONGEST_NAME]
+        )
+    return name
+
+
+def _find_variables(value: Any) -> Iterator[str]:
+    """The names in the user's files of what is equal to a value, or to the one of which it is a copy."""
+    modules = [vars(sys.modules[name]) for name in (*_sources, "__main__") if name in sys.modules]
+    for name, item in (pair for variables in modules for pair in [*variables.items()]):
+        if not name.startswith("_") and type(item) is type(value) and fingerprint(item) == fingerprint(value):
+            yield name
+
+
+def is_model(value: Any) -> bool:
+    """Whether a value is a class with the method `fit`, a partial of one, or an object with `fit` that cannot
+    be called: a mechanism that is fitted anew in each game, and releases its fitted attributes."""
+    while isinstance(value, partial):
+        value = value.func
+    return callable(getattr(value, "fit", None)) and (inspect.isclass(value) or not callable(value))
+
+
+def is_mechanism(value: Any) -> bool:
+    """Whether a value is what a learner may play as a user's mechanism: a callable, or a model."""
+    return is_model(value) or (callable(value) and not inspect.isclass(value))
+
+
 def fingerprint(function: Any) -> str:
-    """A text that is equal for callables of the same module, name, code, defaults and enclosed values, in any
-    process of one minor version of Python, whatever global variables or attributes they read."""
+    """A text that is equal for callables of the same module, name, code, defaults and enclosed values, and
+    for models of the same class and parameters, in any process of one minor version of Python, whatever
+    global variables or attributes they read."""
     return _identify(function, (id(function),))
 
 
@@ -203,10 +291,19 @@ def _identify(function: Any, path: _Path) -> str:
     origin = f"{getattr(function, '__module__', None) or type(function).__module__}:{callable_name(function)}"
     code = getattr(function, "__code__", None)
     if code is None:
-        return origin
+        return f"{origin}{_identify_object(function, path)}"
     enclosed = [_read_cell(cell) for cell in function.__closure__ or ()]
     content = _text((code, function.__defaults__, function.__kwdefaults__, enclosed), path)
     return f"{origin} {hashlib.sha256(content.encode()).hexdigest()[:16]}"
+
+
+def _identify_object(value: Any, path: _Path) -> str:
+    """The methods of a class, or of an object's class, and the parameters of a model; empty without any."""
+    kind = value if inspect.isclass(value) else type(value)
+    methods = {name: item.__code__ for name, item in vars(kind).items() if isinstance(item, FunctionType)}
+    has_parameters = hasattr(value, "get_params") and not inspect.isclass(value)
+    content = _text((methods, value.get_params() if has_parameters else {}), path)
+    return f" {hashlib.sha256(content.encode()).hexdigest()[:16]}" if methods else ""
 
 
 def _read_cell(cell: CellType) -> object:

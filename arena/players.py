@@ -57,6 +57,11 @@ class Learner(ABC):
     usual_adversary: ClassVar[str] = ""
 
     @property
+    def own_name(self) -> str:
+        """What messages and reports call it: its name, unless it plays something that has one of its own."""
+        return self.name
+
+    @property
     def point_shape(self) -> tuple[int, ...]:
         """The shape of one point: () for numbers, (d,) for vectors. A setting `concepts` determines it."""
         concepts = read_concepts(self)
@@ -181,6 +186,11 @@ class Adversary(ABC):
     protocols: ClassVar[tuple[str, ...]] = ()
     usual_for: ClassVar[tuple[PrivacyUnit, ...]] = ()
     scores_release: ClassVar[bool] = False
+
+    @property
+    def own_name(self) -> str:
+        """What messages and reports call it."""
+        return self.name
 
     @property
     def returns_score(self) -> bool | None:

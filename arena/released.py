@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from arena.errors import Unsupported
+from arena.release_paths import write_feature
 from arena.released_types import MAX_DEPTH, Fields, Number, Part, Symbol, take_apart
 from arena.sample import LARGEST_INTEGER, hash_rows
 
@@ -39,14 +40,14 @@ MISSING = ldexp(1.0, 710)
 SINGLE, PAIR, LIST, MAP, ARRAY, LENGTH = MARKS = tuple(ldexp(1.0, 720 + 10 * kind) for kind in range(6))
 _COUNT = ldexp(1.0, -40)  # a mark of n parts is the mark times 1 + n 2^-40
 _MAX_CELLS = 2**27  # numbers in the rows of a batch, 1 GB
-_MAX_TEXTS = 4_096  # codes whose text is remembered for transcripts
+_MAX_TEXTS = 4_096  # codes whose text is remembered, and so many more of keys
 _FEW_GAMES = 64  # up to which texts that all differ are no reason for a refusal
 _UNIQUE = 0.9  # share of the texts of a batch that differ from all others, from which on they are useless
 _PLAIN = {bool, int, float, np.bool_, np.float16, np.float32, np.float64} | {
     np.dtype(f"{sign}int{bits}").type for sign in ("", "u") for bits in (8, 16, 32, 64)
 }
 
-texts: dict[float, str] = {}  # by code; only transcripts read it
+texts: dict[float, str] = {}  # by code; for people only
 ABSENT = -3e300  # below every other feature; numbers beyond 1e299 are no magnitudes
 _MAX_COLUMNS = 4_096  # of releases with keys or lists in lists
 _SUFFIXES = (" text", " low", " shape", " size")
@@ -232,7 +233,7 @@ def _encode_entry(part: Symbol | Number) -> list[float]:
 def _encode_text(kind: str, text: str) -> float:
     digest = hashlib.sha256(f"{kind} {text}".encode(errors="surrogatepass")).digest()
     code = LEAST * (1.0 + ldexp(int.from_bytes(digest[:8], "big") >> 12, -52))
-    if len(texts) < _MAX_TEXTS:
+    if len(texts) < _MAX_TEXTS or (kind == "key" and len(texts) < 2 * _MAX_TEXTS):
         texts[code] = text
     return code
 
@@ -297,6 +298,12 @@ def hash_values(value: np.ndarray) -> np.ndarray:
 def name_suffix(name: str) -> str:
     """What a feature says besides a number: " text", " low", " shape", " size", or nothing."""
     return next((suffix for suffix in _SUFFIXES if name.endswith(suffix)), "")
+
+
+def describe_feature(name: str) -> str:
+    """A feature of a released value in the user's terms, such as `coef_[1]`, `key "k3"` or `the text`. Keys
+    are known in processes that have encoded a value with them; of others it says the hash."""
+    return write_feature(name, lambda digits: texts.get(LEAST * (1.0 + ldexp(int(digits, 16), -52))))
 
 
 def _split_column(column: np.ndarray, special: np.ndarray, name: str) -> dict[str, np.ndarray]:

@@ -10,7 +10,7 @@ import enum
 import sys
 from array import array
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
@@ -25,10 +25,10 @@ import attrs
 import numpy as np
 
 from arena.errors import UnknownRelease
+from arena.release_paths import ALLOWED, Refused, list_fitted, list_state
 
 MAX_DEPTH = 32  # of containers in containers; a list may even contain itself
 _MICROSECOND = timedelta(microseconds=1)
-_ALLOWED = "Return numbers, text, None, or tuples, lists and dictionaries of these"
 
 
 @attrs.frozen
@@ -50,12 +50,20 @@ Number = int | float | Fraction | np.longdouble
 Part = Number | Symbol | list["Part"] | Fields
 
 
-def take_apart(value: Any, depth: int = 0) -> Part:
+def take_apart(value: Any) -> Part:
     """The parts of a released value. Raises: UnknownRelease if its type is not known.
 
     Numbers are compared by value: 1, 1.0 and True are equal. So are sequences: lists, tuples and arrays. The
     order of dictionaries and sets does not matter, nor does how a sparse matrix is stored.
     """
+    try:
+        return _take_apart(value, 0)
+    except Refused as refused:
+        refusal = refused.explain()
+    raise refusal  # here, so that it travels to other processes without the object
+
+
+def _take_apart(value: Any, depth: int) -> Part:
     kind = type(value)
     if kind is float or kind is int or kind is bool:
         return value  # type: ignore[no-any-return]
@@ -63,12 +71,17 @@ def take_apart(value: Any, depth: int = 0) -> Part:
         raise UnknownRelease(
             "a release must be made of numbers, text and None",
             value=f"containers within containers, more than {MAX_DEPTH} deep",
-            remedy=f"{_ALLOWED}, a few levels deep.",
+            remedy=f"{ALLOWED}, a few levels deep.",
         )
     reader = _find_reader(kind, value)
     if reader is None:
-        raise refuse_type(value)
-    return reader(value, lambda part: take_apart(part, depth + 1))
+        raise Refused(value)
+    try:
+        return reader(value, lambda part: _take_apart(part, depth + 1))
+    except Refused as refused:
+        if refused.part is not value:  # a reader may refuse its own value
+            refused.add_container(value)
+        raise
 
 
 def name_key(part: Part) -> str:
@@ -82,30 +95,6 @@ def name_key(part: Part) -> str:
     if isfinite(part) and part != float(part):  # an integer or a fraction that no float equals
         return str(Fraction(part) if isinstance(part, int | Fraction) else part)
     return repr(float(part)).removesuffix(".0")
-
-
-def refuse_type(value: object) -> UnknownRelease:
-    """The error for an object whose type is not known, with a way to release what it holds."""
-    kind = type(value)
-    if isinstance(value, np.ma.MaskedArray):
-        remedy = "Release value.filled(nan), since what a mask covers can still be read from the array."
-    elif isinstance(value, Iterator):
-        remedy = "Return list(value)."
-    elif callable(value) or isinstance(value, type):
-        remedy = f"{_ALLOWED}: what it computes, not the function itself."
-    else:
-        names = getattr(value, "__dict__", ())
-        fitted = [name for name in names if name.endswith("_") and not name.startswith(("_", "n_"))]
-        attributes = ", ".join(f"model.{name}" for name in fitted[:3])
-        remedy = f"{_ALLOWED}. Of another object return its attributes one by one, or vars(value)."
-        if fitted:
-            remedy = (
-                f"{_ALLOWED}. Of a fitted model return its attributes, such as ({attributes}); the learners "
-                "of models have a setting release_of for that."
-            )
-    return UnknownRelease(
-        "a release must be made of numbers, text and None", value=_name_type(kind), remedy=remedy
-    )
 
 
 Take = Callable[[Any], Part]
@@ -137,7 +126,7 @@ def _find_reader(kind: type, value: Any) -> Reader | None:
             return None if _has_state(value, base) else _READERS.get(base, _read_base(base))
     if dataclasses.is_dataclass(kind) or attrs.has(kind):
         return _read_record
-    return None
+    return _read_model if callable(getattr(value, "fit", None)) and not isinstance(value, type) else None
 
 
 def _has_state(value: object, base: type) -> bool:
@@ -184,13 +173,18 @@ def _read_namedtuple(value: Any, take: Take) -> Part:
 
 
 def _read_record(value: Any, take: Take) -> Part:
-    state = dict(getattr(value, "__dict__", {}))
-    for kind in type(value).__mro__:
-        slots = vars(kind).get("__slots__", ())
-        for slot in (slots,) if isinstance(slots, str) else slots:
-            name = f"_{kind.__name__.lstrip('_')}{slot}" if slot[:2] == "__" != slot[-2:] else slot
-            if slot not in ("__dict__", "__weakref__") and hasattr(value, name):
-                state[name] = getattr(value, name)
+    return _make_fields(type(value), list_state(value), take)
+
+
+def _read_model(value: Any, take: Take) -> Part:
+    """The fitted attributes of a model, or the fitted models that it is composed of, as a pipeline is. An
+    attribute that is a model without any, as of a forest, says only how others were made."""
+    fitted = {name: getattr(value, name) for name in list_fitted(value)}
+    state = {name: part for name, part in fitted.items() if list_fitted(part) or not hasattr(part, "fit")}
+    if not state and hasattr(value, "get_params"):
+        state = {name: part for name, part in value.get_params().items() if list_fitted(part)}
+    if not state:
+        raise Refused(value)
     return _make_fields(type(value), state, take)
 
 
@@ -332,6 +326,8 @@ _READERS: dict[type, Reader] = {
     timedelta: lambda value, take: _make_fields(type(value), {"microseconds": value // _MICROSECOND}, take),
 }
 
+_KINDS = "ArrowExtension ArrowString Boolean Datetime Floating Integer Interval Period String Timedelta"
+_PANDAS_ARRAYS = [f"{kind}Array" for kind in _KINDS.split()]
 # By the package and the name of the type, since none of these is imported here.
 _LIBRARIES: dict[str, dict[str, Reader]] = {
     "scipy": {
@@ -346,11 +342,17 @@ _LIBRARIES: dict[str, dict[str, Reader]] = {
         "MultiIndex": _read_pandas_index,
         "CategoricalIndex": _read_pandas_index,
         "DatetimeIndex": _read_pandas_index,
+        "IntervalIndex": _read_pandas_index,
+        "PeriodIndex": _read_pandas_index,
+        "TimedeltaIndex": _read_pandas_index,
         "RangeIndex": _read_pandas_range,
         "Timestamp": _read_pandas_time,
         "Timedelta": _read_pandas_time,
+        "Interval": lambda value, take: _read_attributes(value, take, "left", "right", "closed"),
+        "Period": _read_symbol,
         "NAType": _read_symbol,
         "NaTType": _read_symbol,
+        **dict.fromkeys(_PANDAS_ARRAYS, lambda value, take: take(list(value))),
     },
     "polars": {
         "DataFrame": lambda value, take: Fields(
@@ -358,6 +360,7 @@ _LIBRARIES: dict[str, dict[str, Reader]] = {
         ),
         "Series": _read_polars_series,
     },
+    "sklearn": {"Tree": lambda value, take: _make_fields(type(value), value.__getstate__(), take)},
     "torch": dict.fromkeys(
         ("Tensor", "Parameter"), lambda value, take: take(np.asarray(value.detach().cpu()))
     ),

@@ -20,6 +20,7 @@ from arena.errors import InvalidArgument
 Check = Callable[[Any, "attrs.Attribute[Any]", Any], object]
 # Told of the path, the content and whether it is code, before a user's file is parsed or run. It may refuse.
 FileGuard = Callable[[Path, bytes, bool], None]
+INSTEAD = "instead"  # in the metadata of a required setting: the name of another that may replace it
 file_guard: ContextVar[FileGuard | None] = ContextVar("file_guard", default=None)
 _READ_REMEDIES = {
     errno.EISDIR: "Name a file in it.",

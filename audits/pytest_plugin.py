@@ -150,7 +150,7 @@ class AssertPrivate:
     def __repr__(self) -> str:
         return FIXTURE  # in the examples that Hypothesis prints
 
-    def __call__(self, learner: Any, *, error: float | None = None, **settings: Any) -> Outcome:
+    def __call__(self, learner: Any = None, *, error: float | None = None, **settings: Any) -> Outcome:
         __tracebackhide__ = True
         from audits.testing import NotPrivate
         from audits.testing import assert_private as assert_without_budget

@@ -20,7 +20,7 @@ def choose_concept_class(
     chosen = setting or read_concepts(learner) or default
     if learner is not None and chosen.point_shape != learner.point_shape:
         raise InvalidArgument(
-            f"{learner.name} receives points of shape {learner.point_shape}",
+            f"{learner.own_name} receives points of shape {learner.point_shape}",
             value=chosen,
             remedy="Leave out `concepts`, so that the learner's class is used.",
         )

@@ -60,7 +60,7 @@ def change_example(
     if learner is not None and sample.points.shape[1:] != learner.point_shape:
         users = " and one of users (--user)" if _find_user_column(learner) is not None else ""
         raise InvalidArgument(
-            f"the points of {learner.name} must have the shape {learner.point_shape}",
+            f"the points of {learner.own_name} must have the shape {learner.point_shape}",
             value=sample.points.shape[1:],
             remedy=f"Give as many columns of numbers{users}, or change the learner's settings.",
         )

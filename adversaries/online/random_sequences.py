@@ -47,7 +47,7 @@ class CommittedExamples(Adversary):
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         if self.learner is not None and (self.learner.point_shape or finite_domain(self.learner)):
             raise Unsupported(
-                f"{self.name} draws points from [0, 1], which {self.learner.name} does not receive",
+                f"{self.name} draws points from [0, 1], which {self.learner.own_name} does not receive",
                 remedy="Play iid, which draws from the domain of the learner's class.",
             )
         x = rng.random((games, self.rounds))

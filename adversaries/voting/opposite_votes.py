@@ -137,7 +137,7 @@ def _list_plans(
     if laws is None:
         raise Unsupported(
             "opposite-votes needs a learner whose output distribution is known",
-            value="no learner" if learner is None else learner.name,
+            value="no learner" if learner is None else learner.own_name,
             remedy="Play small-margin, repeat-point or training-swap.",
         )
     assert learner is not None  # otherwise nothing is known

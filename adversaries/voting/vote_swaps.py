@@ -64,7 +64,7 @@ def simulate_votes(learner: Learner | None, samples: tuple[Sample, ...], points:
     if not has_votes:
         raise Unsupported(
             "this adversary needs the votes of the learner's teachers",
-            value="no learner" if learner is None else f"no votes from {learner.name}",
+            value="no learner" if learner is None else f"no votes from {learner.own_name}",
             remedy="Give the learner's state a method votes(x).",
         )
     state.train(Training.of(samples, np.repeat(np.arange(len(samples)), len(points))))

@@ -252,7 +252,7 @@ class Batch:
         self.referee = referee
         self._opened = False
         self.games, self.runs = len(setup.worlds), setup.runs
-        self.position = Position(setup.learner.name, setup.adversary)
+        self.position = Position(setup.learner.own_name, setup.adversary)
         self.refuse = self.position.refuse_adversary
         learner = setup.learner
         self.adversary = AdversaryInput(

@@ -90,8 +90,8 @@ class OneRunBatch(TrainingRunBatch):
     def __init__(self, referee: OneRun, setup: BatchSetup) -> None:
         if setup.relation.kind not in (Neighbours.ADD_OR_REMOVE_ONE, Neighbours.ZERO_OUT_ONE):
             raise Unsupported(
-                f"the claim of {setup.learner.name} is about other neighbours than those with and without a "
-                "canary",
+                f"the claim of {setup.learner.own_name} is about other neighbours than those with and "
+                "without a canary",
                 value=str(setup.relation),
                 remedy='Set neighbours="zero out one", or "add or remove one".',
             )

@@ -103,4 +103,4 @@ def _check_repeats(adversary: Adversary, learner: Learner, referee: Referee) -> 
         except NotConforming:
             raise error from None
         hint = "" if "global" in error.rule else " (a function of yours may draw its own, with coins=own)"
-        raise NotConforming(learner.name, error.rule, error.got + hint) from error
+        raise NotConforming(learner.own_name, error.rule, error.got + hint) from error

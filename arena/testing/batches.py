@@ -119,7 +119,7 @@ def check_batches_independent(
         values = np.stack(align_columns(features, fill=ABSENT)).transpose(0, 2, 1)  # (batches, f, n)
         if compute_p_value(values) <= _DEPENDENT_RATE / 2:
             raise NotConforming(
-                learner.name,
+                learner.own_name,
                 "every game draws its own random numbers",
                 f"batches of {games} games against {adversary.name} vary more than independent games could",
             )
@@ -187,11 +187,15 @@ def check_divisions(learner: Learner, probe: Probe, *, games: int, rate: float) 
             continue
         if learner.common_random_numbers:
             raise NotConforming(
-                learner.name, _RULE, f"with the same random numbers, {text} examples show something else"
+                learner.own_name,
+                _RULE,
+                f"with the same random numbers, {text} examples show something else",
             )
         if find_p_value(place) <= rate / len(divisions):
             raise NotConforming(
-                learner.name, _RULE, f"{text} examples differ in distribution: a run i has `counts[i]` copies"
+                learner.own_name,
+                _RULE,
+                f"{text} examples differ in distribution: a run i has `counts[i]` copies",
             )
 
 
@@ -285,7 +289,7 @@ def _compare(learner: Learner, one: Sequence[Features], other: Sequence[Features
     worst = int(difference.argmax())
     if difference[worst] > sqrt(tail / len(first)) + sqrt(tail / len(second)):
         raise NotConforming(
-            learner.name,
+            learner.own_name,
             rule,
             f"feature {worst} of the view has means {means[0][worst]:.3f} and {means[1][worst]:.3f}",
         )
@@ -300,7 +304,7 @@ def _check_independence(learner: Learner, extract: Callable[[int], Features]) ->
     of_means = batches.mean(axis=1).var(axis=0, ddof=1) * batches.shape[1]
     if ((variance > 0.01) & (of_means > 4.0 * variance)).any():
         raise NotConforming(
-            learner.name,
+            learner.own_name,
             "every game draws its own random numbers",
             "the means of batches vary more than those of independent games could",
         )
@@ -318,7 +322,7 @@ def check_common_bits(learner: Learner, probe: Probe) -> None:
             states.append(watched.generator_state)
         if replies[0] != replies[1] or states[0] != states[1]:
             raise NotConforming(
-                learner.name,
+                learner.own_name,
                 "with common random numbers, a game draws the same whatever other games receive",
                 "other replies" if replies[0] != replies[1] else "the generator ends in another state",
             )

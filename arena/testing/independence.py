@@ -232,7 +232,7 @@ def check_common_random_numbers(
         for number, (reply, other) in enumerate(zip(one_world, two_worlds, strict=True)):
             if reply != other:
                 raise NotConforming(
-                    learner.name,
+                    learner.own_name,
                     "with common random numbers, a game draws the same whatever other games receive",
                     f"reply {number} of a game changed when only the worlds of other games did",
                 )

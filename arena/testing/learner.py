@@ -50,7 +50,7 @@ def check_learner(learner: Learner, *, sample: Any = None, games: int = 2_000) -
     # A frozen, hashable attrs class that can be pickled, with a name and known protocols.
     check_configuration(learner, "learner")
     if not isinstance(learner.claim, Claim):
-        raise NotConforming(learner.name, "claim is a Claim", f"got {type(learner.claim).__name__}")
+        raise NotConforming(learner.own_name, "claim is a Claim", f"got {type(learner.claim).__name__}")
     # Points of its own shape, and running learners with what their protocol asks of them.
     _check_some_points(learner)
     for protocol in learner.protocols:
@@ -67,10 +67,10 @@ def check_learner(learner: Learner, *, sample: Any = None, games: int = 2_000) -
         # Any number of games, even none, without writing to the input or using global generators.
         for number in (0, 1, 3):
             few_games = partial(play, learner, probe, probe.referee, games=number, seed=1)
-            forbid_global_randomness(learner.name, few_games)
+            forbid_global_randomness(learner.own_name, few_games)
         # The same game for the same random numbers.
         if not learner.own_coins:
-            check_repeats(learner, probe, probe.referee, learner.name)
+            check_repeats(learner, probe, probe.referee, learner.own_name)
         # Independent games, with the distribution of single games.
         check_games(learner, probe, games)
         # If it declares common random numbers: the same bits, whatever other games receive.
@@ -162,7 +162,7 @@ def _check_state(learner: Learner, protocol: str) -> None:
     ]
     if missing:
         raise NotConforming(
-            learner.name,
+            learner.own_name,
             f"under {protocol} a running learner has the members of {kind.__name__}",
             f"it lacks {', '.join(missing)}",
         )
@@ -173,7 +173,7 @@ def _check_some_points(learner: Learner) -> None:
     if not isinstance(points, np.ndarray) or not len(points) or points.shape[1:] != shape:
         got = f"an array of shape {points.shape}" if isinstance(points, np.ndarray) else type(points).__name__
         raise NotConforming(
-            learner.name, f"some_points are one or more points of shape {shape}", f"got {got}"
+            learner.own_name, f"some_points are one or more points of shape {shape}", f"got {got}"
         )
 
 
@@ -188,7 +188,7 @@ def _play_some_points(learner: Learner, protocol: str) -> None:
         )
     except ArenaError as error:
         rule = "it can be trained on some_points and asked about them"
-        raise NotConforming(learner.name, rule, str(error)) from error
+        raise NotConforming(learner.own_name, rule, str(error)) from error
 
 
 def _check_law(learner: Learner, probe: Probe, games: int) -> None:
@@ -209,19 +209,19 @@ def _check_capabilities(learner: Learner, probe: Probe) -> None:
     if isinstance(learner, AnswersInRounds):
         answers = learner.round(1).answers
         if not answers >= 1:
-            raise NotConforming(learner.name, "a round answers at least one query", f"got {answers}")
+            raise NotConforming(learner.own_name, "a round answers at least one query", f"got {answers}")
     if isinstance(learner, Explains):
         lines = learner.explain()
         if not all(isinstance(text, str) for item in lines.items() for text in item):
-            raise NotConforming(learner.name, "explain returns a text for each topic", f"got {lines}")
+            raise NotConforming(learner.own_name, "explain returns a text for each topic", f"got {lines}")
     if isinstance(learner, ComparesCosts):
         costs = learner.other_costs()
         if not all(isinstance(cost, Real) and cost >= 0 for cost in costs.values()):
-            raise NotConforming(learner.name, "other_costs are ε of at least 0 nats", f"got {costs}")
+            raise NotConforming(learner.own_name, "other_costs are ε of at least 0 nats", f"got {costs}")
     if probe.referee.rounds is not None:
         bound = learner.bound(probe.referee.rounds)
         if bound is not None and not isinstance(bound, Bound):
-            raise NotConforming(learner.name, "bound is a Bound or None", f"got {type(bound).__name__}")
+            raise NotConforming(learner.own_name, "bound is a Bound or None", f"got {type(bound).__name__}")
 
 
 def _check_votes(learner: Learner, state: Any, probe: Probe) -> None:
@@ -230,7 +230,9 @@ def _check_votes(learner: Learner, state: Any, probe: Probe) -> None:
         votes = state.votes(x)
         if np.shape(votes) != (3,) or not ((votes >= 0) & (votes <= 1)).all():
             raise NotConforming(
-                learner.name, "votes are one share in [0, 1] for each game", f"got {np.asarray(votes)}"
+                learner.own_name,
+                "votes are one share in [0, 1] for each game",
+                f"got {np.asarray(votes)}",
             )
 
 

@@ -104,7 +104,7 @@ def check_memory(
     if key is None or key not in _records:
         calls = [forward, forward if learner.own_coins else partial(forward, backwards=True)]
         try:
-            first, second = call_in_new_processes(learner.name, calls)
+            first, second = call_in_new_processes(learner.own_name, calls)
         except NotConforming:
             forward()  # an error of the learner is raised here, with its cause
             if learner.own_coins:
@@ -114,7 +114,7 @@ def check_memory(
             _compare_processes(learner, first, second)
             _compare_draws(learner, first, second, 1 + referee.two_worlds)
         elif (memory := _find_difference(first, second)) is not None:
-            (third,) = call_in_new_processes(learner.name, [forward])
+            (third,) = call_in_new_processes(learner.own_name, [forward])
             if third == first or _is_constant(first, second):
                 _refuse(learner, _describe_memory(_SAME, *memory, "after other games"))
             return None  # no seed repeats its games, or the adversary remembers: other checks name that
@@ -124,7 +124,7 @@ def check_memory(
         first = _records[key]
     if learner.own_coins:
         forbid_global_randomness(
-            learner.name, lambda: play(learner, adversary, referee, games=1, seed=1, faults=faults)
+            learner.own_name, lambda: play(learner, adversary, referee, games=1, seed=1, faults=faults)
         )
         return None
     # Values may be set here that a new process does not have.
@@ -150,7 +150,9 @@ def refuse_changed_games(learner: Learner) -> NoReturn:
 
 
 def _refuse(learner: Learner, memory: str) -> NoReturn:
-    raise NotConforming(learner.name, _RULE, f"{learner.name} remembers between games: {memory}; {_REMEDY}")
+    raise NotConforming(
+        learner.own_name, _RULE, f"{learner.own_name} remembers between games: {memory}; {_REMEDY}"
+    )
 
 
 def _describe_memory(given: str, value: str, other: str, when: str) -> str:
@@ -321,7 +323,7 @@ def _compare_draws(learner: Learner, first: Record, second: Record, repeated: in
     here, there = ([[game.answered for game in batch] for batch in record] for record in (first, second))
     if here == there and _count_changes(here) >= _FEWEST:
         raise NotConforming(
-            learner.name,
+            learner.own_name,
             "random numbers of its own differ between processes",
             "two processes drew the same: do not seed or keep a generator, or use that of `start`",
         )

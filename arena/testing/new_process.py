@@ -31,6 +31,10 @@ Result = TypeVar("Result")
 _Ask = Generator["bytes | None", None, None]
 
 _SECONDS = 300  # for a call
+_COPIED = (
+    "it cannot be sent to another process ({}), so that was a copy of this one, without its event loop, "
+    "threads and devices: give the mechanism by make=, a function that makes it in each process"
+)
 _FORKS = sys.platform == "linux"
 _PR_SET_PDEATHSIG = 1  # of Linux' prctl
 _SERVE = "from arena.testing.new_process import serve; serve()"
@@ -50,32 +54,36 @@ def call_in_new_processes(name: str, calls: Sequence[Callable[[], Result]]) -> l
             "a file with players can be imported without an audit",
             "importing it plays games: write them after `if __name__ == '__main__':`",
         )
+    hint = ""
     try:
         asks = [_ask(pickle.dumps((dict(os.environ), list(sys.path), pack(call)))) for call in calls]
     except CannotBeSent as error:
         if not _FORKS:
             raise NotConforming(
-                name, "it can be sent to another process", f"pickling it raised {error}"
+                name,
+                "it can be sent to another process",
+                f"pickling it raised {error}; give the mechanism by make=, a function that makes it there",
             ) from error
         asks = [_ask_copy(call) for call in calls]
+        hint = f"; {_COPIED.format(error)}"
     try:
         starts = [next(ask) for ask in asks]  # of one that failed already, its answer
-        return [_read(name, next(ask, start)) for ask, start in zip(asks, starts, strict=True)]
+        return [_read(name, next(ask, start), hint) for ask, start in zip(asks, starts, strict=True)]
     finally:
         for ask in asks:
             ask.close()
 
 
-def _read(name: str, answer: bytes | None) -> Any:
+def _read(name: str, answer: bytes | None, hint: str) -> Any:
     if answer is None:
         raise NotConforming(
             name,
             f"a new process plays some games with it within {_SECONDS} s",
-            "it was still playing: make it faster",
+            f"it was still playing: make it faster{hint}",
         )
     done, result = pickle.loads(answer) if answer else (False, "the process ended without its games")
     if not done:
-        raise NotConforming(name, "it can play in a new process", result)
+        raise NotConforming(name, "it can play in a new process", result + hint)
     return result
 
 

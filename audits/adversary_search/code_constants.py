@@ -24,6 +24,7 @@ import attrs
 import numpy as np
 
 from arena import Learner
+from arena.parcels import is_mechanism
 
 _SHIPPED = {"arena", "learners", "adversaries", "audits"}  # code without values of a user
 _LIBRARIES = tuple(Path(sysconfig.get_path(kind)).resolve() for kind in ("stdlib", "purelib", "platlib"))
@@ -38,7 +39,7 @@ def list_constants(learner: Learner) -> tuple[float, ...]:
     """The numbers in the code and the values that a learner of the user's reaches, from the functions among
     its settings and its own class on, nearest first. Libraries and dp-arena itself are left out."""
     settings = [getattr(learner, field.name) for field in attrs.fields(type(learner))]
-    start: list[Any] = [value for value in settings if callable(value)]
+    start: list[Any] = [value for value in settings if callable(value) or is_mechanism(value)]
     if _is_own(type(learner)):
         start += [type(learner), *settings]
     return tuple(dict.fromkeys(_walk(start)))

@@ -12,7 +12,7 @@ from scipy.linalg import eigh
 
 from arena import Answer, InvalidArgument, Reply
 from arena.messages import list_answers
-from arena.released import ABSENT, name_suffix
+from arena.released import ABSENT, LEAST, describe_feature, name_suffix, texts
 from arena.settings import one_of
 from audits.distinguishers.view_features import (
     INFINITE,
@@ -36,6 +36,14 @@ _FEATURE = re.compile(
     r"|value(?:\[\d+\]|\{[0-9a-f]+\})*(?: text| low| shape| size)?"
     r"|answers 1 in (?P<first>\d+) to (?P<last>\d+)|pattern (?P<pattern>[01]+)"
 )
+_NAMES = {
+    "halted": "whether the learner halted",
+    "answers": "the number of answers",
+    "answers 1": "the number of answers 1",
+    "failed": "whether the learner failed",
+    ENTRIES: "the number of entries",
+    OWN_SCORE: "the score of the adversary itself",
+}
 _MAX_EQUAL = 3  # values of a feature that are tested for equality
 _MIN_OCCURRENCES = 3  # by which those of a value in the two worlds differ, for a score that counts them
 _MAX_WEIGHTED = 64  # numbers of one released value
@@ -62,6 +70,8 @@ class Score:
     sign: 1, or −1 if small values indicate world 1.
     irregular: whether releases hold text, are not finite or have different entries; their features are finite
         numbers all the same. `arena.released` says what else of a "value" is a feature.
+    meaning: what it reads, in the user's terms, where its name has hashes or codes, which other processes
+        could not explain.
     """
 
     feature: str
@@ -70,12 +80,37 @@ class Score:
     sign: int = 1
     weights: tuple[float, ...] = ()
     irregular: bool = False
+    meaning: str = attrs.field(default="", eq=False)
 
     def __attrs_post_init__(self) -> None:
         if not _FEATURE.fullmatch(self.feature) or (self.feature == HYPOTHESES) != (self.form == AT_MOST):
             raise InvalidArgument("feature must be the name of a feature of views", value=self.feature)
         if bool(self.weights) != (self.form in SUMS):
             raise InvalidArgument("weights are given if and only if a sum is weighted", value=self.weights)
+
+    def explain(self) -> Score:
+        """The same score with its meaning, if its name has hashes or codes; in the process that met them."""
+        is_coded = "{" in self.feature or name_suffix(self.feature)
+        return attrs.evolve(self, meaning=self.describe()) if is_coded and not self.meaning else self
+
+    def describe(self) -> str:
+        """What it reads of a view, as a phrase: `key "k3"`, `whether the text is 'no'`."""
+        if self.meaning:
+            return self.meaning
+        part, centre = _name_feature(self.feature), _name_number(self.centre, name_suffix(self.feature))
+        if self.form in (AS_IT_IS, DISTANCE):
+            return part if self.form == AS_IT_IS else f"the distance of {part} from {centre}"
+        if self.form == EQUAL:
+            return f"whether {part} is {centre}"
+        if self.form == AT_MOST:
+            return f"how many hypotheses are at most {centre}"
+        whole = {"value": "the release", NUMBERS: "all releases"}.get(self.feature, part)
+        if self.form == OCCURRENCES:
+            return f"how often {centre} occurs in {whole}"
+        if self.form in SUMS:
+            total = f"a weighted sum of {whole}"
+            return total if self.form == WEIGHTED else f"the distance of {total} from {centre}"
+        return f"the {'sum' if self.form == TOTAL else f'{self.form} entry'} of {whole}"
 
     def of(self, replies: Sequence[Reply], games: int) -> np.ndarray:
         """The scores (games,) of a batch, from its replies."""
@@ -144,6 +179,31 @@ class Score:
         return ones[:, stretch].sum(axis=1)
 
 
+def _name_feature(feature: str) -> str:
+    if feature.startswith("value"):
+        return describe_feature(feature)
+    hypothesis = re.fullmatch(r"(hypothesis \d+)\[(\d+)\]", feature)
+    if hypothesis:
+        return f"entry {hypothesis[2]} of {hypothesis[1]}"
+    if feature.startswith("pattern "):
+        return f"how often answers in a row were {', '.join(feature.partition(' ')[2])}"
+    if feature.startswith("answers 1 in "):
+        return f"the number of answers 1 in rounds {feature.removeprefix('answers 1 in ')}"
+    return _NAMES.get(feature, feature)
+
+
+def _name_number(number: float, suffix: str) -> str:
+    """A value of a feature: one that is missing, infinite or the code of a text is named as such."""
+    if number == ABSENT:
+        return "missing"
+    if abs(number) > INFINITE:
+        return "nan" if number > 1.5e300 else "inf" if number > 0 else "-inf"
+    if suffix == " text":
+        text = texts.get((number + 1.0) * LEAST)
+        return "a certain one" if text is None else re.sub("^(?:str|enum|type|bytes) ", "", text)
+    return "a certain one" if suffix == " shape" else f"{number:g}"
+
+
 def _count_pattern(ones: np.ndarray, pattern: str) -> np.ndarray:
     """(n,): how often answers in a row were `pattern`; ones: (n, rounds) bool."""
     places = max(0, ones.shape[1] - len(pattern) + 1)
@@ -177,7 +237,8 @@ def simple_scores(views: ViewCounts) -> list[Score]:
     for name in names:
         if is_released(name):
             scores += _centre_scores(name, views)
-    return [attrs.evolve(score, irregular=irregular and "value" in score.feature) for score in scores]
+    scores = [attrs.evolve(score, irregular=irregular and "value" in score.feature) for score in scores]
+    return [score.explain() for score in scores]
 
 
 def _list_vectors(views: ViewCounts) -> dict[str, tuple[str, ...]]:

@@ -216,7 +216,7 @@ def choose_protocol(learner: Learner, protocol: str | None) -> str:
         playable = [name for name in learner.protocols if name in SPACES]
         if not playable:
             raise InvalidArgument(
-                f"{learner.name} plays no protocol of two worlds",
+                f"{learner.own_name} plays no protocol of two worlds",
                 value=", ".join(learner.protocols),
                 remedy=f"A search needs one of {', '.join(SPACES)}.",
             )
@@ -226,7 +226,7 @@ def choose_protocol(learner: Learner, protocol: str | None) -> str:
         raise InvalidArgument(f"{protocol} {reason}", remedy=f"A search needs one of {', '.join(SPACES)}.")
     if protocol not in learner.protocols:
         raise InvalidArgument(
-            f"learner {learner.name} does not play {protocol}",
+            f"learner {learner.own_name} does not play {protocol}",
             remedy=f"It plays {', '.join(learner.protocols) or 'no protocol'}.",
         )
     return protocol
@@ -247,7 +247,7 @@ def adversaries(
     kinds = space.draw(learner, protocol, max_rounds or round_limit(learner, space.rounds), data)
     if not kinds:
         raise InvalidArgument(
-            f"{learner.name} protects nothing that can differ between the worlds of {protocol}",
+            f"{learner.own_name} protects nothing that can differ between the worlds of {protocol}",
             remedy=f"It protects {' and '.join(learner.claim.protects) or 'nothing'}.",
         )
     return choose_from(kinds)

@@ -13,6 +13,7 @@ from arena.capabilities import read_schema
 from arena.players import finite_domain
 from audits.adversary_search.exploration import EVIDENCE_THRESHOLD
 from audits.adversary_search.point_strategies import constant_points_of, far_points_of, points_of, round_limit
+from audits.adversary_search.score import Score
 from audits.adversary_search.script import SPACES, Script
 from audits.registry.settings_text import summarize_player
 from audits.reports.formatting import nats
@@ -73,8 +74,8 @@ class SearchResult(Report):
         if self.verdict is not None:
             bound = f"ε ≥ {nats(self.verdict.epsilon_lower)} at δ = {self.claim.delta:.3g}"
             bound += self.verdict.curve_note
-            return f"{self.learner.name}: refuted by an adversary that was found, {bound} certified"
-        return f"{self.learner.name}: nothing found in {self.examples:,} adversaries"
+            return f"{self.learner.own_name}: refuted by an adversary that was found, {bound} certified"
+        return f"{self.learner.own_name}: nothing found in {self.examples:,} adversaries"
 
     @property
     def source(self) -> str:
@@ -111,7 +112,7 @@ class SearchResult(Report):
         names = [name for name in attrs.fields_dict(SearchResult) if name not in _SPECIAL]
         script = None if self.adversary is None else _describe_script(self.adversary, self.learner)
         return {
-            "learner": self.learner.name,
+            "learner": self.learner.own_name,
             "players": {"learner": to_data(self.learner)},
             **{name: to_data(getattr(self, name)) for name in names},
             "searched": _describe_space(self),
@@ -131,7 +132,13 @@ def _describe_script(script: Script, learner: Learner) -> list[str]:
             lines[0] = f"training in world 0: {script.world_0.describe(reads=reads)}"
             lines.append(f"training in world 1: {script.world_1.describe(reads=reads)}")
     lines += [str(part) for part in script.list_parts()]
-    return [*lines, f"score: {script.score}" if script.score is not None else "score: learned"]
+    return [*lines, f"score: {describe_score(script)}"]
+
+
+def describe_score(script: Script) -> str:
+    """Which part of a view tells the worlds apart, in the user's terms."""
+    score = script.score
+    return "learned" if score is None else score.describe() if isinstance(score, Score) else str(score)
 
 
 def _rows(result: SearchResult) -> list[tuple[str, str]]:
@@ -148,6 +155,8 @@ def _rows(result: SearchResult) -> list[tuple[str, str]]:
         bound = f"ε ≥ {result.verdict.epsilon_lower:.4g} nats at δ = {result.claim.delta:.3g}"
         bound += result.verdict.curve_note
         rows.insert(3, ("certified", f"{bound}, on {result.verdict.games:,} fresh games in each world"))
+    if result.adversary is not None and isinstance(result.adversary.score, Score):
+        rows.insert(4, ("told apart by", describe_score(result.adversary)))
     if result.rejected:
         declined = f"{result.rejected:,} adversaries that the learner does not play against"
         rows.insert(-1, ("declined", declined))

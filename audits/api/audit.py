@@ -14,7 +14,7 @@ import attrs
 from arena import InvalidArgument, Relation
 from audits.api.user_data import read_data
 from audits.registry.match import POINT_SWAP, PlayerSettings, build_match
-from audits.registry.players import GivenAdversary, GivenLearner, is_function
+from audits.registry.players import GivenAdversary, GivenLearner, choose_learner, is_function
 from audits.registry.suggestions import explain_arguments
 from audits.registry.user_files import UsedFiles
 from audits.runs.blocks import plan_audit
@@ -47,9 +47,10 @@ def _list_plan_arguments(verb: F) -> F:
 @explain_arguments
 @_list_plan_arguments
 def audit(
-    learner: GivenLearner,
+    learner: GivenLearner | None = None,
     against: GivenAdversary | None = None,
     *,
+    make: Callable[[], Any] | None = None,
     data: Any = None,
     neighbour: Any = None,
     neighbours: Relation | str | None = None,
@@ -65,7 +66,10 @@ def audit(
 ) -> Verdict:
     """Play a learner in two neighbouring worlds and certify a lower bound on its privacy loss ε.
 
-    learner: a learner; the name of one, or path/to/file.py:name; or a function f(data, rng) or f(data).
+    learner: a learner; the name of one, or path/to/file.py:name; or a mechanism: a function f(data, rng) or
+        f(data), also a coroutine function, or a class with `fit`, whose fitted attributes are released.
+    make: in place of a mechanism, a function without arguments that makes it, once in each process: for what
+        cannot be sent to other processes, such as a connection.
     against: an adversary or its name. Default: the usual one of the learner; for a function, two data sets
         that differ in one record.
     data: what a function receives: a DataFrame, an array, a pair (X, y), a list of records, or a dictionary
@@ -94,6 +98,7 @@ def audit(
     (True, True)
     """
     asked, files = split_settings(settings), UsedFiles()
+    learner, asked["learner"] = choose_learner(learner, make, asked["learner"])
     with files.watch():
         sample, asked = read_data(learner, data, neighbour, asked, neighbours, user)
         claim = plan_arguments.get("epsilon"), plan_arguments.get("delta")

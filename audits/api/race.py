@@ -224,7 +224,7 @@ def build_predictor(
         concepts = concepts_of(learner)
         if sample.points.shape[1:] != concepts.point_shape:
             raise InvalidArgument(
-                f"{learner.name} receives points of shape {concepts.point_shape}",
+                f"{learner.own_name} receives points of shape {concepts.point_shape}",
                 value=sample.points.shape[1:],
                 remedy="Name as many --x, or set concepts, as in --set concepts=boxes:2.",
             )

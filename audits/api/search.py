@@ -13,15 +13,16 @@ from audits.adversary_search.search_report import SearchResult
 from audits.api.audit import claim_for_function, split_settings
 from audits.api.user_data import read_data
 from audits.registry.match import change_claim, read_claim, resolve_claim, resolve_curve
-from audits.registry.players import GivenLearner, configure_learner
+from audits.registry.players import GivenLearner, choose_learner, configure_learner
 from audits.registry.suggestions import explain_arguments
 from audits.runs.workers import Workers
 
 
 @explain_arguments
 def search(
-    learner: GivenLearner,
+    learner: GivenLearner | None = None,
     *,
+    make: Callable[[], Any] | None = None,
     data: Any = None,
     neighbours: Relation | str | None = None,
     user: Any = None,
@@ -39,8 +40,8 @@ def search(
 ) -> SearchResult:
     """Search for an adversary that refutes a learner's claim of privacy.
 
-    learner, settings, curve, neighbours, user: as in `audits.audit`, and so data, whose examples are tried,
-        too; for a function also a strategy of data: `audits.table`, `audits.records`, or any of Hypothesis.
+    learner, make, settings, curve, neighbours, user: as in `audits.audit`, and so data, whose examples are
+        tried, too; for a function also a strategy: `audits.table`, `audits.records`, or any of Hypothesis.
     epsilon, delta: the claim, ε in nats; default: the learner's.
     error: the probability, at most, that the whole search refutes a true claim.
     examples: the number of adversaries to try. games: in each world to confirm one, at most.
@@ -48,7 +49,9 @@ def search(
 
     Raises: as `audits.adversary_search.search`.
     """
-    sample, asked = read_data(learner, data, None, split_settings(settings), neighbours, user)
+    asked = split_settings(settings)
+    learner, asked["learner"] = choose_learner(learner, make, asked["learner"])
+    sample, asked = read_data(learner, data, None, asked, neighbours, user)
     asked = claim_for_function(learner, asked, epsilon, delta)
     player = configure_learner(learner, asked["learner"], sample)
     curve, epsilon, delta = resolve_curve(curve, epsilon, delta, player)

@@ -136,7 +136,7 @@ def set_public_points_aside(
     if not fraction:
         return learner, data
     if not has_setting:
-        raise InvalidArgument(f"{learner.name} uses no public points", remedy="Leave out --public.")
+        raise InvalidArgument(f"{learner.own_name} uses no public points", remedy="Leave out --public.")
     count = max(1, round(fraction * len(data.labels)))
     order = generator(block_seed(seed, _PUBLIC_BLOCK)).permutation(len(data.labels))
     rest = np.sort(order[count:])
@@ -163,7 +163,7 @@ class FitResult(Report):
 
     @property
     def headline(self) -> str:
-        return f"{self.learner.name} on {self.data.path}: accuracy {self.accuracies.mean():.2%}"
+        return f"{self.learner.own_name} on {self.data.path}: accuracy {self.accuracies.mean():.2%}"
 
     @property
     def limits(self) -> tuple[float, float] | None:
@@ -196,7 +196,7 @@ class FitResult(Report):
         """The data, the rules of the first split, the accuracy, the claim and its cost by other analyses."""
         data, splits, limits = self.data, len(self.accuracies), self.limits
         header = (
-            f"{self.learner.name} on {data.path}: {len(data.labels):,} examples, "
+            f"{self.learner.own_name} on {data.path}: {len(data.labels):,} examples, "
             f"{len(data.names):,} variables from {len(data.columns)} columns\n"
             f"label 1 is {data.y} = {data.values[1]} ({int(data.labels.sum()):,} examples), "
             f"0 is {data.values[0]}"
@@ -267,7 +267,7 @@ def fit_to_data(learner: Learner, data: OneHotData, *, holdout: float, splits: i
     play(learner, trainer, Release(), games=splits, seed=seed)
     (hypothesis,) = trainer.released
     if not isinstance(hypothesis, Hypothesis):
-        raise InvalidArgument(f"{learner.name} released no hypothesis", remedy=_REMEDY)
+        raise InvalidArgument(f"{learner.own_name} released no hypothesis", remedy=_REMEDY)
     tested = orders[:, :held_out] if held_out else orders
     accuracies = [
         (hypothesis.concept_class.labels(concept[None], data.points[rows])[0] == data.labels[rows]).mean()

@@ -32,7 +32,8 @@ from audits.registry.settings_text import (
 from audits.reports.formatting import column_table, name_table
 from audits.reports.report import Document, Facts, Listing, Part, Report
 
-_HIDDEN_PROPERTIES = ("claim", "point_shape", "some_points")  # shown elsewhere, or long and uninformative
+# Shown elsewhere, or long and uninformative.
+_HIDDEN_PROPERTIES = ("claim", "mechanism", "own_name", "point_shape", "some_points")
 _WIDTH = 100
 _LEVELS = 6  # of a tree that fits on a page
 _POINT_COUNTS = (10, 100, 1_000)  # for which the number of labellings of an infinite domain is shown

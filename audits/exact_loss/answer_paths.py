@@ -42,7 +42,7 @@ class PresetStates(Learner):
 
     @classmethod
     def of(cls, learner: Learner, *states: Any) -> PresetStates:
-        return cls(learner, iter(states), learner.name, learner.protocols)
+        return cls(learner, iter(states), learner.own_name, learner.protocols)
 
     @property
     def point_shape(self) -> tuple[int, ...]:
@@ -160,7 +160,7 @@ class AnswerLaws:
             law = self._learner.law(sample)
             if not isinstance(law, AnswerLaw):
                 raise Unsupported(
-                    f"{self._learner.name} states no distribution of its answers",
+                    f"{self._learner.own_name} states no distribution of its answers",
                     value=type(law).__name__,
                     remedy="Let law(sample) return an AnswerLaw.",
                 )
@@ -198,7 +198,7 @@ class AnswerLaws:
         return np.maximum(measure, 0)
 
     def _invalid_law(self, rule: str, value: object) -> InvalidArgument:
-        return InvalidArgument(f"invalid distribution of {self._learner.name}: {rule}", value=value)
+        return InvalidArgument(f"invalid distribution of {self._learner.own_name}: {rule}", value=value)
 
 
 class PathState:

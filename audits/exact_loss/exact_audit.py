@@ -225,7 +225,7 @@ def _compare_once(learner: Learner, adversary: Adversary, referee: Referee) -> C
     comparison = compare_with_law(learner, adversary, referee, rate=RATE)
     if comparison is None:
         raise Unsupported(
-            f"{adversary.name} plays no games that could be compared with what {learner.name} declares"
+            f"{adversary.name} plays no games that could be compared with what {learner.own_name} declares"
         )
     return comparison
 
@@ -260,8 +260,8 @@ def exact(
     check_protected(law.challenges, learner, adversary)
     if not law.challenges:
         raise NothingTested(
-            f"{adversary.name} hands {learner.name} the same in both worlds, so there is no loss to compute. "
-            "Let an example or a query differ, or choose another adversary."
+            f"{adversary.name} hands {learner.own_name} the same in both worlds, so there is no loss to "
+            "compute. Let an example or a query differ, or choose another adversary."
         )
     comparison = check_declared_law(learner, adversary, referee)
     loss = law.loss
@@ -269,7 +269,7 @@ def exact(
     worst = int(np.lexsort((np.maximum(loss.p0, loss.p1), np.abs(loss.mean)))[-1])
     of_score = None if law.score is None else law.score.epsilon_at(delta)
     return ExactAudit(
-        learner=learner.name,
+        learner=learner.own_name,
         adversary=adversary.name,
         protocol=referee.name,
         claim=claim,

@@ -256,11 +256,11 @@ def _law_of_release(learner: Learner, adversary: Adversary, referee: Referee) ->
 
 
 def _value_law(learner: Learner, sample: Sample) -> ValueLaw:
-    with blame_player(learner.name, "asked for its output distribution"):
+    with blame_player(learner.own_name, "asked for its output distribution"):
         law = learner.law(sample)
     if not isinstance(law, ValueLaw):
         raise Unsupported(
-            f"{learner.name} states no distribution of what it releases",
+            f"{learner.own_name} states no distribution of what it releases",
             value=type(law).__name__,
             remedy="Let law(sample) return a ValueLaw.",
         )

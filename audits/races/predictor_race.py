@@ -178,7 +178,7 @@ class ObservedLearner(Learner):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        return self.learner.name
+        return self.learner.own_name
 
     @property
     def claim(self) -> Claim:
@@ -349,13 +349,13 @@ def check_rounds(learner: Learner, rounds: int) -> None:
     check_value("rounds", rounds, whole, at_least(1), at_most(_MAX_ROUNDS))
     if not isinstance(learner, AnswersInRounds):
         raise InvalidArgument(
-            f"{learner.name} has no rounds by which it could be measured",
+            f"{learner.own_name} has no rounds by which it could be measured",
             remedy="Race predictors that answer in rounds, such as everlasting-v2.",
         )
     limit = learner.rounds
     if limit is not None and limit < rounds:
         raise InvalidArgument(
-            f"{learner.name} stops after {limit} round{'s' if limit > 1 else ''}",
+            f"{learner.own_name} stops after {limit} round{'s' if limit > 1 else ''}",
             value=rounds,
             remedy=f"Give --rounds {limit}, or --set rounds=none.",
         )

@@ -44,7 +44,7 @@ class Entrant:
 
     def read_bound(self, rounds: int) -> Bound | None:
         """The bound that the learner states for so many rounds, if any. Raises: InvalidArgument."""
-        name = self.learner.name
+        name = self.learner.own_name
         with blame_player(name, "asked for its bound"):
             bound = self.learner.bound(rounds)
         if bound is not None and not isinstance(bound, Bound):
@@ -231,7 +231,7 @@ def concepts_of(learner: Learner) -> ConceptClass:
     concepts = getattr(learner, "concepts", None)
     if not isinstance(concepts, ConceptClass):
         raise InvalidArgument(
-            f"{learner.name} has no setting `concepts`, so there is no class to measure it against",
+            f"{learner.own_name} has no setting `concepts`, so there is no class to measure it against",
             remedy="Race learners of a concept class.",
         )
     return concepts

@@ -91,7 +91,7 @@ def build_match(
     adversary = configure_adversary(against, settings["adversary"], learner=configured, sample=sample)
     notes += configured.shortcomings
     if configured.own_coins:
-        notes += (f"{configured.name} draws random numbers of its own, so no seed repeats these games",)
+        notes += (f"{configured.own_name} draws random numbers of its own, so no seed repeats these games",)
     referee_class = REFEREES[choose_protocol(configured, adversary, protocol)]
     adversary, referee = configure_game(
         referee_class, adversary, rounds, rounds_set="rounds" in settings["adversary"]
@@ -113,7 +113,7 @@ def load_data(data: GivenData | None, adversary: type[Adversary] | None) -> Samp
 
 def _fit_sizes(learner: Learner, sample: Sample, chosen: set[str]) -> tuple[Learner, tuple[str, ...]]:
     """The learner with sizes that suit the sample, unless that would change a setting the user has chosen."""
-    with blame_player(learner.name, "sized for a sample"):
+    with blame_player(learner.own_name, "sized for a sample"):
         resized = learner.adapt_to(sample.size)
     fields = [field.name for field in attrs.fields(type(learner))]
     changed = [name for name in fields if getattr(resized, name) != getattr(learner, name)]
@@ -148,8 +148,8 @@ def choose_protocol(learner: Learner, adversary: Adversary, name: str | None = N
             ", ".join(player.protocols) or "no protocol" for player in (learner, adversary)
         )
         raise InvalidArgument(
-            f"{learner.name} and {adversary.name} play no protocol in common",
-            remedy=f"{learner.name} plays {learners}; {adversary.name} plays {adversaries}. `arena list` "
+            f"{learner.own_name} and {adversary.name} play no protocol in common",
+            remedy=f"{learner.own_name} plays {learners}; {adversary.name} plays {adversaries}. `arena list` "
             "shows who plays what.",
         )
     return common[0]
@@ -195,10 +195,10 @@ def configure_game(
 
 def read_claim(learner: Learner) -> Claim:
     """The learner's own claim. Raises: InvalidArgument if computing it fails, or if it is no `Claim`."""
-    with blame_player(learner.name, "asked for its claim"):
+    with blame_player(learner.own_name, "asked for its claim"):
         claim = learner.claim
     if not isinstance(claim, Claim):
-        raise InvalidArgument(f"the claim of {learner.name} must be a Claim", value=claim)
+        raise InvalidArgument(f"the claim of {learner.own_name} must be a Claim", value=claim)
     return claim
 
 
@@ -207,7 +207,7 @@ def check_protected(challenges: Set[PrivacyUnit], learner: Learner, adversary: A
     unprotected = sorted(challenges - set(learner.claim.protects))
     if unprotected:
         raise InvalidArgument(
-            f"{adversary.name} lets the worlds differ in {unprotected[0]}, which {learner.name} does not "
+            f"{adversary.name} lets the worlds differ in {unprotected[0]}, which {learner.own_name} does not "
             "promise to protect",
             remedy=f"It protects {' and '.join(learner.claim.protects)}.",
         )
@@ -267,7 +267,7 @@ def resolve_claim(
     own = read_claim(learner)
     if epsilon is None and own.empty:
         raise InvalidArgument(
-            f"{learner.name} claims nothing with these settings, so there is nothing to {purpose}",
+            f"{learner.own_name} claims nothing with these settings, so there is nothing to {purpose}",
             remedy=f"Say what to test it against: {option}.",
         )
     if delta is None:
@@ -283,7 +283,7 @@ def choose_adversary(learner: Learner, sample: Sample | None, protocol: str | No
     protects, then other shipped ones, then those of other packages. For a function without one of its own, it
     is the one that changes one record of the data, or its label. Raises: InvalidArgument.
     """
-    note = f"no adversary is named, so {learner.name} plays against"
+    note = f"no adversary is named, so {learner.own_name} plays against"
     named = protocol in (None, *learner.protocols)
     if isinstance(learner, ReceivesPart) and not learner.usual_adversary and named:
         of_labels = learner.receives in _LABEL_PARTS and not learner.receives_records
@@ -307,7 +307,7 @@ def choose_adversary(learner: Learner, sample: Sample | None, protocol: str | No
             return name, f"{note} {name} of the package {package}, since no adversary of dp-arena does"
         return name, f"{note} {name}"
     raise InvalidArgument(
-        f"no adversary with its usual settings plays against {learner.name}{reason}",
+        f"no adversary with its usual settings plays against {learner.own_name}{reason}",
         remedy=f"Name one: {', '.join(tried)}." if tried else "Write one: docs/testing.md.",
     )
 
@@ -318,7 +318,7 @@ def _list_candidates(learner: Learner, protocol: str | None) -> Iterator[tuple[s
         try:
             yield learner.usual_adversary, ADVERSARIES.find(learner.usual_adversary)
         except InvalidArgument as error:
-            raise InvalidArgument(f"usual_adversary of {learner.name}: {error}") from error
+            raise InvalidArgument(f"usual_adversary of {learner.own_name}: {error}") from error
     protects = read_claim(learner).protects
     ranks: dict[str, tuple[int, type[Adversary]]] = {}
     for name, player in ADVERSARIES.load_all().items():

@@ -3,7 +3,7 @@
 A shipped player is a concrete attrs subclass of `Learner` or `Adversary` with a `name`, in any module of
 `learners` or `adversaries`. A package announces players as entry points in the groups `arena.learners` and
 `arena.adversaries`, under their names. A player in a file is `path/to/file.py:name`: a class or an instance,
-or, for a learner under Release, a function or another callable.
+or, for a learner under Release, a function, another callable or a model.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from copy import deepcopy
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Protocol
 
 import attrs
 
 from arena.dataset import Dataset
 from arena.errors import RAISED, InvalidArgument, describe_error
+from arena.parcels import callable_name, is_mechanism
 from arena.players import Adversary, Learner
 from arena.sample import Sample
 from audits.registry import import_own_package
@@ -31,7 +32,8 @@ from audits.registry.suggestions import suggest, unknown_name
 from audits.registry.user_files import load_module
 
 PlayerClass = type[Learner] | type[Adversary]
-FUNCTION_LEARNER = "function"  # name of the learner that plays a function, and of its setting for it
+FUNCTION_LEARNER = "function"  # name of the learner that plays a mechanism, and of its setting for it
+MAKE = "make"  # the setting of learners for a function that makes their mechanism
 _FILE_FORM = "; or path/to/file.py:ClassName"
 
 
@@ -209,12 +211,10 @@ def find_player(text: str) -> Any:
 
 
 def resolve_learner(text: str) -> tuple[str, dict[str, str]]:
-    """The name of the learner that `text` denotes, and the setting that comes with it if it is a function."""
+    """The name of the learner that `text` denotes, and the setting that comes with it for a mechanism."""
     path, _, name = text.rpartition(":")
     item = vars(load_module(path)).get(name) if path.endswith(".py") else None
-    if not callable(item) or inspect.isclass(item):
-        return text, {}
-    return FUNCTION_LEARNER, {FUNCTION_LEARNER: text}
+    return (FUNCTION_LEARNER, {FUNCTION_LEARNER: text}) if _is_users_mechanism(item) else (text, {})
 
 
 def _is_file(text: str) -> bool:
@@ -260,10 +260,17 @@ def _add_article(kind: str) -> str:
     return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
 
 
-GivenLearner = Learner | str | Callable[..., Any]
+class Model(Protocol):
+    """A model by scikit-learn's conventions, or its class: a mechanism that is fitted anew in each game."""
+
+    def fit(self, *data: Any, **settings: Any) -> Any:
+        """Fit it to points, or to points and labels."""
+
+
+GivenLearner = Learner | str | Callable[..., Any] | Model
 GivenAdversary = Adversary | str
 _FORMS = {
-    "learner": "Give a learner, the name of one, path/to/file.py:name, or a function f(data, rng).",
+    "learner": "Give a learner, the name of one, path/to/file.py:name, a function f(data, rng), or a model.",
     "adversary": "Give an adversary, the name of one, or path/to/file.py:name.",
     "referee": "Give a referee, such as arena.Release().",
 }
@@ -289,10 +296,39 @@ def check_player(role: str, player: object, base: type) -> None:
 
 
 def is_function(learner: object) -> bool:
-    """Whether a learner is given as a function: the function itself, or path/to/file.py:function."""
+    """Whether a learner is given as a user's mechanism: the mechanism itself, path/to/file.py:name, or the
+    learner that plays it by name."""
     if isinstance(learner, str):
-        return learner.rpartition(":")[0].endswith(".py") and resolve_learner(learner)[0] == FUNCTION_LEARNER
-    return callable(learner) and not inspect.isclass(learner) and not isinstance(learner, Learner | Adversary)
+        return resolve_learner(learner)[0] == FUNCTION_LEARNER
+    return _is_users_mechanism(learner)
+
+
+def _is_users_mechanism(item: object) -> bool:
+    kind = item if inspect.isclass(item) else type(item)
+    return is_mechanism(item) and not issubclass(kind, Learner | Adversary)
+
+
+def choose_learner(
+    learner: Any, make: Callable[[], Any] | None, settings: Mapping[str, Any]
+) -> tuple[Any, dict[str, Any]]:
+    """The learner that is given, by default the one that plays what `make` makes, and its settings.
+
+    make: a function without arguments that makes a mechanism, in each process. Raises: InvalidArgument if
+    there is neither, or both.
+    """
+    if make is None and learner is None and MAKE not in settings:
+        raise InvalidArgument(
+            "a learner is given, or make=, a function that makes its mechanism",
+            remedy=_FORMS["learner"],
+        )
+    if make is not None and (MAKE in settings or not isinstance(learner, str | None)):
+        raise InvalidArgument(
+            "a mechanism is given itself, or by make=, a function without arguments that makes it",
+            value=f"both {callable_name(learner)} and make",
+            remedy="Give one of them.",
+        )
+    own = dict(settings) if make is None else {**settings, MAKE: make}
+    return FUNCTION_LEARNER if learner is None else learner, own
 
 
 def configure_learner(learner: object, settings: Mapping[str, Any], sample: Sample | None = None) -> Learner:
@@ -303,7 +339,7 @@ def configure_learner(learner: object, settings: Mapping[str, Any], sample: Samp
         name, own_settings = resolve_learner(learner)
         named: Learner = build_player(LEARNERS.find(name), own_settings | dict(settings), sample=sample)
         return named
-    if is_function(learner):
+    if is_function(learner):  # the mechanism itself, as it is no text
         function: Learner = build_player(
             LEARNERS.find(FUNCTION_LEARNER), {FUNCTION_LEARNER: learner, **settings}
         )

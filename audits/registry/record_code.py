@@ -173,7 +173,9 @@ class _Writer:
         unrepeated = isinstance(record, Dataset) and record.size == len(record.counts)
         for field in attrs.fields(type(record)):
             value = getattr(record, field.name)
-            is_default = repr(value) == repr(get_default(field)) or (unrepeated and field.name == "counts")
+            is_default = repr(value) == repr(get_default(field, record)) or (
+                unrepeated and field.name == "counts"
+            )
             if is_default or not field.init:
                 continue
             if isinstance(value, np.ndarray) and field.converter is not None:

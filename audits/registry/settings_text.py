@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import inspect
 import math
+import sys
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from decimal import Decimal, InvalidOperation
-from functools import partial
-from types import FunctionType
 from typing import Any, TypeVar
 
 import attrs
 
 from arena.concepts import ConceptClass
 from arena.errors import ArenaError, InvalidArgument, describe_error, is_users_file, locate_error
-from arena.parcels import callable_name
+from arena.parcels import callable_name, display_name, is_mechanism, is_model
 from arena.players import Adversary, Learner
 from arena.sample import Sample
 from arena.schema import Schema
+from arena.settings import INSTEAD
 from audits.registry.suggestions import suggest
 from audits.registry.user_files import load_function, load_schema
 
@@ -64,10 +64,18 @@ def build_player(
     for name, value in (("sample", sample), ("learner", learner)):
         if name in attrs.fields_dict(player) and value is not None:
             values[name] = value
-    missing = [name for name in get_required_fields(player) if name not in values]
+    missing = [
+        name
+        for name in get_required_fields(player)
+        if name not in values and fields[name].metadata.get(INSTEAD) not in values
+    ]
     if missing:
         given = [f"It is {FILLED_FIELDS[name]}." for name in missing if name in FILLED_FIELDS]
-        flags = " ".join(f"--set {name}=VALUE" for name in missing)
+        replaced = {name: fields[name].metadata.get(INSTEAD) for name in missing if name in fields}
+        flags = " ".join(
+            f"--set {name}=VALUE" + (f", or --set {other}=VALUE" if (other := replaced.get(name)) else "")
+            for name in missing
+        )
         raise InvalidArgument(
             f"{player.name} needs a value for {' and '.join(missing)}",
             remedy=given[0] if given else f"Give {flags}.",
@@ -98,16 +106,19 @@ def get_settable_fields(player: type[Player]) -> dict[str, attrs.Attribute[Any]]
 
 
 def get_required_fields(player: type[Player]) -> list[str]:
-    """The names of the fields without a default."""
-    return [f.name for f in attrs.fields(player) if f.init and f.default is attrs.NOTHING]
+    """The names of the fields that must be set, or replaced by others."""
+    fields = (field for field in attrs.fields(player) if field.init)
+    return [f.name for f in fields if f.default is attrs.NOTHING or f.metadata.get(INSTEAD)]
 
 
-def get_default(field: attrs.Attribute[Any]) -> object:
-    """The default of a field; `attrs.NOTHING` if it has none."""
+def get_default(field: attrs.Attribute[Any], record: object = None) -> object:
+    """The default of a field, for this record if it depends on others; `attrs.NOTHING` if it has none."""
     default: Any = field.default
-    if isinstance(default, attrs.Factory):  # type: ignore[arg-type]
-        return "(computed)" if default.takes_self else default.factory()
-    return default
+    if not isinstance(default, attrs.Factory):  # type: ignore[arg-type]
+        return default
+    if default.takes_self:
+        return "(computed)" if record is None else default.factory(record)
+    return default.factory()
 
 
 def format_value(value: object) -> str:
@@ -124,7 +135,7 @@ def format_value(value: object) -> str:
         return value.name
     if isinstance(value, tuple):
         return ",".join(map(format_value, value))
-    if isinstance(value, FunctionType | partial) or inspect.isclass(value):
+    if is_model(value) or (callable(value) and not isinstance(value, ConceptClass)):
         return callable_name(value)
     return str(value)
 
@@ -139,7 +150,7 @@ def find_own_settings(player: Player) -> dict[str, Any]:
     return {
         name: getattr(player, name)
         for name, field in get_settable_fields(type(player)).items()
-        if getattr(player, name) != get_default(field)
+        if getattr(player, name) != get_default(field, player)
     }
 
 
@@ -154,15 +165,20 @@ def _format_exactly(value: object) -> str:
     if isinstance(value, Schema):
         return value.source
     code = getattr(value, "__code__", None)
-    if code is None or not is_users_file(code.co_filename):
-        return format_value(value)
-    return f"{code.co_filename}:{value.__qualname__}"  # type: ignore[attr-defined]
+    path = getattr(code, "co_filename", "<")
+    if inspect.isclass(value):
+        path = getattr(sys.modules.get(value.__module__), "__file__", None) or "<"
+    return f"{path}:{value.__qualname__}" if is_users_file(path) else format_value(value)  # type: ignore[attr-defined]
 
 
 def summarize_player(player: Player) -> str:
-    """A player in one line: its name, and the settings that differ from their defaults."""
-    changed = [f"{name}={format_value(value)}" for name, value in find_own_settings(player).items()]
-    return player.name + (f" with {', '.join(changed)}" if changed else "")
+    """A player in one line: its title, and the settings that differ from their defaults."""
+    changed = [
+        f"{name}={format_value(value)}"
+        for name, value in find_own_settings(player).items()
+        if not (is_mechanism(value) and display_name(value) == player.own_name)
+    ]
+    return player.own_name + (f" with {', '.join(changed)}" if changed else "")
 
 
 def parse_value(name: str, text: str, kind: Any) -> Any:

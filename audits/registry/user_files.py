@@ -15,7 +15,7 @@ from typing import Any
 import attrs
 
 from arena.errors import InvalidArgument, describe_error, is_users_file
-from arena.parcels import register_source
+from arena.parcels import is_mechanism, register_source
 from arena.schema import Schema
 from arena.settings import file_guard, read_file
 from audits.registry import OWN_PACKAGES, import_own_package
@@ -28,12 +28,12 @@ _folders: list[str] = []  # of plug-ins, the last one first, at the end of sys.p
 
 
 def load_function(text: str) -> Callable[..., Any]:
-    """The function at `path/to/file.py:name`. Raises: InvalidArgument if there is none."""
+    """The function or model at `path/to/file.py:name`. Raises: InvalidArgument if there is none."""
     path, _, name = text.rpartition(":")
     if not path.endswith(".py"):
         raise InvalidArgument("a function is named as path/to/file.py:name", value=text)
-    function = vars(load_module(path)).get(name)
-    if not callable(function):
+    function: Any = vars(load_module(path)).get(name)
+    if not (callable(function) or is_mechanism(function)):
         raise InvalidArgument(f"{path} has no function {name!r}", remedy="Name one that it defines.")
     return function
 

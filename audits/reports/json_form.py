@@ -42,7 +42,7 @@ def to_data(value: object) -> Any:
     its class names in `derived`. None stands for a number that is not finite.
     """
     if isinstance(value, Learner | Adversary):
-        return {"name": value.name, "settings": format_settings(value)}
+        return {"name": value.own_name, "settings": format_settings(value)}
     if isinstance(value, Referee):
         return value.name
     if isinstance(value, Relation):

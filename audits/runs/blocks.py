@@ -215,7 +215,7 @@ def _find_same_data(plan: Plan, played: Played) -> NothingTested | None:
         if played.failed is not None and played.failed.all():
             return None  # it failed before anything could differ
         return NothingTested(
-            f"{adversary.name} hands {learner.name} the same in both worlds, so its games test nothing. "
+            f"{adversary.name} hands {learner.own_name} the same in both worlds, so its games test nothing. "
             "Let an example or a query differ, or choose another adversary."
         )
     if not isinstance(learner, ReceivesPart) or (pairs := [*_list_training_pairs(played)]) == []:
@@ -230,8 +230,8 @@ def _find_same_data(plan: Plan, played: Played) -> NothingTested | None:
         return None
     others = " or ".join(f"receives={part}" for part in learner.read_parts(pairs[0][0]) if part in differ)
     return NothingTested(
-        f"{learner.name} receives {learner.receives} only, which {adversary.name} leaves the same in both "
-        f"worlds, so its games test nothing. {f'Set {others}' if others else 'Choose another adversary'}."
+        f"{learner.own_name} receives {learner.receives} only, which {adversary.name} leaves the same in "
+        f"both worlds, so games test nothing. {f'Set {others}' if others else 'Choose another adversary'}."
     )
 
 

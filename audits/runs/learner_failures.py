@@ -29,13 +29,13 @@ _checked: set[Learner] = set()  # learners that have passed `check_learner` in t
 def warn_of_failures(learner: Learner, first: str, failures: int, tried: int, where: str) -> None:
     """Warn that the learner failed. where: what it failed in, as "in {} first games"."""
     share = where.format(f"{failures:,} of {tried:,}") + f" ({100 * failures / tried:.3g} %)"
-    warnings.warn(f"{learner.name} failed {share}; first: {first}", LearnerFails, stacklevel=3)
+    warnings.warn(f"{learner.own_name} failed {share}; first: {first}", LearnerFails, stacklevel=3)
 
 
 def refuse_failures(learner: Learner, first: str, where: str) -> NothingTested:
     """The error for a learner that always failed. where: as "in all 64 first games"."""
     return NothingTested(
-        f"{learner.name} failed, or declined to play, {where}, so nothing was tested; first: {first}. "
+        f"{learner.own_name} failed, or declined to play, {where}, so nothing was tested; first: {first}. "
         "Fix the learner, or set what it needs."
     )
 

@@ -313,7 +313,7 @@ def verify(
         check_value("seed", seed, whole, at_least(0))
     if plan.learner.own_coins:
         raise InvalidArgument(
-            f"{plan.learner.name} draws random numbers that no seed repeats, so no block can be compared",
+            f"{plan.learner.own_name} draws random numbers that no seed repeats, so no block can be compared",
             remedy="arena runs report and export check checksums, and arena runs verify --key signatures.",
         )
     with Ledger.read(path, key=key) as ledger:

@@ -74,7 +74,7 @@ class RunNotes:
         """The notes on a plan, without games. Raises: InvalidArgument as `read_claim` does."""
         claim, learner, adversary = read_claim(plan.learner), plan.learner, plan.adversary
         return cls(
-            learner=learner.name,
+            learner=learner.own_name,
             adversary=adversary.name,
             learner_set=summarize_player(learner),
             adversary_set=summarize_player(adversary),

@@ -65,7 +65,7 @@ def _with_class(learner: Any, concepts: Any, text: str) -> tuple[Learner, str]:
 
 def _no_votes(learner: Learner) -> Unsupported:
     return Unsupported(
-        f"{learner.name} does not train one teacher on each of a fixed number of examples",
+        f"{learner.own_name} does not train one teacher on each of a fixed number of examples",
         remedy="Name an adversary (--against), whose samples are taken.",
     )
 
@@ -76,7 +76,7 @@ def pose_against(learner: Learner, adversary: Adversary, *, seed: int = 0) -> Qu
     kind = find_protocol(learner, AnswerLaw)
     if kind is None:
         raise Unsupported(
-            f"{learner.name} does not answer queries, so there are no samples to give it",
+            f"{learner.own_name} does not answer queries, so there are no samples to give it",
             value=", ".join(learner.protocols),
             remedy=f"Choose a learner of {name_protocols(lambda kind: kind.law is AnswerLaw)}.",
         )
@@ -89,7 +89,7 @@ def pose_against(learner: Learner, adversary: Adversary, *, seed: int = 0) -> Qu
         except _Received as received:
             samples.append(received.sample)
         else:
-            raise Unsupported(f"{adversary.name} gives {learner.name} no training sample")
+            raise Unsupported(f"{adversary.name} gives {learner.own_name} no training sample")
     differ = "" if samples[0] != samples[1] else ", the same in both worlds, which differ in one query"
     return _pose(learner, samples, f"the training samples of {adversary.name}{differ}")
 
@@ -126,13 +126,13 @@ def list_queries(learner: Learner, samples: list[Sample]) -> np.ndarray:
     if domain is not None:
         if len(domain) > MOST_POINTS:
             raise Unsupported(
-                f"{learner.name} can be queried at {len(domain):,} points, more than {MOST_POINTS:,}",
+                f"{learner.own_name} can be queried at {len(domain):,} points, more than {MOST_POINTS:,}",
                 remedy=f"Choose a concept class with at most {MOST_POINTS:,} points.",
             )
         return np.array(domain, float)
     if learner.point_shape:
         raise Unsupported(
-            f"{learner.name} can be queried at infinitely many points, whose answers cannot be listed",
+            f"{learner.own_name} can be queried at infinitely many points, whose answers cannot be listed",
             value=f"points of shape {learner.point_shape}",
             remedy="Choose a concept class with a finite domain, or on the real line.",
         )
@@ -148,7 +148,7 @@ def list_queries(learner: Learner, samples: list[Sample]) -> np.ndarray:
         if (rows != rows[:, :1]).any():
             place = int(np.argmax((rows != rows[:, :1]).any(axis=1)))
             raise Unsupported(
-                f"{learner.name} answers differently within an interval without a point of the samples",
+                f"{learner.own_name} answers differently within an interval without a point of the samples",
                 value=f"from {ends[place]:g} to {ends[place + 1]:g}",
                 remedy="Choose a concept class with a finite domain.",
             )
@@ -175,7 +175,7 @@ def pose_smallest(
     size = learner.sample_size if size is None else size
     if domain is None or size is None:
         raise Unsupported(
-            f"the samples of {learner.name} cannot be listed",
+            f"the samples of {learner.own_name} cannot be listed",
             remedy="Choose a concept class with a finite domain, and give the number of examples.",
         )
     points = np.array(domain, float)
@@ -184,7 +184,7 @@ def pose_smallest(
     if count > MOST_SAMPLES:
         possible = next(n for n in range(size, -1, -1) if comb(kinds + n - 1, n) <= MOST_SAMPLES)
         raise Unsupported(
-            f"{learner.name} has {count:,} samples of {size} examples of {len(points)} points, more than "
+            f"{learner.own_name} has {count:,} samples of {size} examples of {len(points)} points, more than "
             f"{MOST_SAMPLES:,}",
             value=size,
             remedy=f"Choose at most {possible} examples, or a smaller domain.",
@@ -219,7 +219,7 @@ def _list_neighbours(learner: Learner, size: int, points: np.ndarray) -> list[tu
         answers[rows] = _two_answers(known.of(build(rows)), points)
         if _two_answers(known.of(build(rows[::-1])), points) != answers[rows]:
             raise Unsupported(
-                f"the answers of {learner.name} depend on the order of its examples, so samples are too many",
+                f"answers of {learner.own_name} depend on the order of its examples, so samples are too many",
                 remedy="Name an adversary, whose samples are taken.",
             )
     pairs: dict[tuple[bytes, ...], tuple[Sample, Sample]] = {}
@@ -230,8 +230,8 @@ def _list_neighbours(learner: Learner, size: int, points: np.ndarray) -> list[tu
                 pairs.setdefault(key, (build((*common, one)), build((*common, other))))
     if not 0 < len(pairs) <= MOST_PAIRS:
         raise Unsupported(
-            f"{learner.name} has {len(pairs):,} neighbouring pairs of samples with different answers, and "
-            f"1 to {MOST_PAIRS:,} can be solved",
+            f"{learner.own_name} has {len(pairs):,} neighbouring pairs of samples with different answers, "
+            f"and 1 to {MOST_PAIRS:,} can be solved",
             value=size,
             remedy="Choose another number of examples or another domain.",
         )

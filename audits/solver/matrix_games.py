@@ -66,7 +66,7 @@ def challenge_game(
     protocol = find_protocol(learner, AnswerLaw)
     if protocol is None or PrivacyUnit.QUERY not in protocol.challenges:
         raise Unsupported(
-            f"{learner.name} answers at public points, so there is no challenge query",
+            f"{learner.own_name} answers at public points, so there is no challenge query",
             remedy="Give two neighbouring samples.",
         )
     law = AnswerLaws(learner).of(sample)
@@ -197,13 +197,14 @@ def online_game(learner: Learner, rounds: int) -> tuple[LinearGame, np.ndarray, 
     """
     if find_protocol(learner, OnlineLaw) is None or not isinstance(learner, DeclaresOnlineLaw):
         raise Unsupported(
-            f"{learner.name} does not declare the distribution of the hypotheses that it shows",
+            f"{learner.own_name} does not declare the distribution of the hypotheses that it shows",
             remedy="Audit it by playing, or define online_law() on the learner.",
         )
     law: OnlineLaw[Any] = learner.online_law()
     if law.rounds is not None and rounds > law.rounds:
         raise Unsupported(
-            f"a game of {learner.name} has at most {law.rounds:,} rounds with these settings", value=rounds
+            f"a game of {learner.own_name} has at most {law.rounds:,} rounds with these settings",
+            value=rounds,
         )
     states, sizes = _list_states(law, rounds)
     shown = len(law.hypotheses.concepts)
@@ -251,8 +252,8 @@ def _check_size(learner: Learner, rounds: int, sizes: list[int], examples: int, 
     possible = sum(map(fits, sizes))
     fewer = f"Solve at most {possible} round{'s'[: possible != 1]}, or use" if possible else "Use"
     raise Unsupported(
-        f"{learner.name} can be in {sizes[-1]:,} states within {len(sizes)} rounds, which with {examples} "
-        f"examples and {shown} hypotheses exceeds {MOST_NUMBERS:,} numbers in matrices",
+        f"{learner.own_name} can be in {sizes[-1]:,} states within {len(sizes)} rounds, which with "
+        f"{examples} examples and {shown} hypotheses exceeds {MOST_NUMBERS:,} numbers in matrices",
         value=rounds,
         remedy=f"{fewer} a class with a smaller domain.",
     )

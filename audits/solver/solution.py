@@ -68,7 +68,7 @@ def solve(
     game, moves, unit = posed.build(rounds, watch)
     if not claim.empty and unit not in claim.protects:
         raise InvalidArgument(
-            f"the worlds differ in {unit}, which {posed.learner.name} does not promise to protect",
+            f"the worlds differ in {unit}, which {posed.learner.own_name} does not promise to protect",
             remedy=f"It protects {' and '.join(claim.protects)}.",
         )
     smaller, kept = drop_dominated(game)
@@ -98,7 +98,7 @@ def solve(
             elif point.upper <= claim.delta + solver.tolerance:
                 outcome = Outcome.BRACKETED if measured else Outcome.PROVED
     return Solution(
-        learner=posed.learner.name,
+        learner=posed.learner.own_name,
         worlds=posed.text,
         posed=posed,
         given=posed.learner.name,

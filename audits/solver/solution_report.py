@@ -208,8 +208,9 @@ class Solution(Report):
         if strategy.moves.labels is not None:
             words = ["arena", "audit", *words[2:-2]]
         text = (
-            f'r"""The best adversary of {learner.name} in at most {self.rounds} rounds, found by solving the '
-            f"game.\n\nAt ε = {strategy.epsilon!r} nats it reaches δ = {strategy.delta:.10g}. To play it:\n\n"
+            f'r"""The best adversary of {learner.own_name} in at most {self.rounds} rounds, found by solving '
+            f"the game.\n\nAt ε = {strategy.epsilon!r} nats it reaches δ = {strategy.delta:.10g}. "
+            f"To play it:\n\n"
             f'    {shlex.join(words)}\n"""\n\n{write_assignments(best=self.adversary)}'
         )
         with write_atomically("strategy", path) as unfinished:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import attrs
@@ -20,7 +20,12 @@ from audits.registry.match import (
     resolve_claim,
     resolve_curve,
 )
-from audits.registry.players import GivenLearner, configure_adversary, configure_learner
+from audits.registry.players import (
+    GivenLearner,
+    choose_learner,
+    configure_adversary,
+    configure_learner,
+)
 from audits.registry.suggestions import explain_arguments
 from audits.runs.blocks import choose_distinguisher
 from audits.runs.learner_failures import check_learner_first
@@ -51,8 +56,9 @@ Opponents = Opponent | Sequence[Opponent] | None
 
 @explain_arguments
 def assert_private(
-    learner: GivenLearner,
+    learner: GivenLearner | None = None,
     *,
+    make: Callable[[], Any] | None = None,
     claim: Claim | PrivacyCurve | str | tuple[float, float] | None = None,
     against: Opponents = None,
     protocol: str | Referee | None = None,
@@ -65,7 +71,7 @@ def assert_private(
 ) -> Outcome:
     """Fail if the learner's claim is refuted.
 
-    learner: a learner, the name of one, or a function f(data, rng) or f(data).
+    learner, make: a learner, the name of one, a mechanism, or what makes it, as in `audits.audit`.
     claim: a `Claim`, (ε in nats, δ), or a privacy curve as in `audits.audit`; default: the learner's own.
     against: an adversary or the name of one, or several; None searches for one.
     protocol: default: one that both players play.
@@ -80,7 +86,7 @@ def assert_private(
     `check_learner`; NothingTested if no claim could be refuted; InvalidArgument; errors of a referee.
     """
     __tracebackhide__ = True
-    player = configure_learner(learner, {})
+    player = configure_learner(*choose_learner(learner, make, {}))
     tested = player, _resolve_claim(player, claim), protocol, error, games, budget, distinguisher, seed
     outcome = _PrivacyTest(*tested, allow_underpowered=allow_underpowered).run(against)
     if outcome.refuted:
@@ -90,8 +96,9 @@ def assert_private(
 
 @explain_arguments
 def assert_refuted(
-    learner: GivenLearner,
+    learner: GivenLearner | None = None,
     *,
+    make: Callable[[], Any] | None = None,
     claim: Claim | PrivacyCurve | str | tuple[float, float] | None = None,
     against: Opponents = None,
     protocol: str | Referee | None = None,
@@ -108,7 +115,7 @@ def assert_refuted(
     Raises: NotRefuted if the claim is not refuted; otherwise as `assert_private`.
     """
     __tracebackhide__ = True
-    player = configure_learner(learner, {})
+    player = configure_learner(*choose_learner(learner, make, {}))
     tested = player, _resolve_claim(player, claim), protocol, error, games, budget, distinguisher, seed
     outcome = _PrivacyTest(*tested, until_refuted=True).run(against)
     if outcome.refutation is None:
@@ -224,7 +231,7 @@ class _PrivacyTest:
         self, verdicts: Sequence[Verdict], refutation: Refutation | None, ceiling: float, searched: int = 0
     ) -> Outcome:
         return Outcome(
-            learner=self.learner.name,
+            learner=self.learner.own_name,
             claim=self.claim,
             error=self.error,
             verdicts=tuple(verdicts),
@@ -245,7 +252,7 @@ def _resolve_claim(learner: Learner, claim: Claim | PrivacyCurve | str | tuple[f
         if (set(claim.protects), claim.neighbours) != (set(own.protects), own.neighbours):
             raise InvalidArgument(
                 "a claim under test must have the neighbours of the learner's own claim",
-                value=f"{claim}, where {learner.name} has {own}",
+                value=f"{claim}, where {learner.own_name} has {own}",
                 remedy="Give (epsilon, delta).",
             )
         return claim

@@ -11,7 +11,7 @@ import attrs
 
 from arena import Adversary, ArenaError, Claim, InvalidArgument
 from arena.settings import at_least, whole
-from audits.adversary_search import SearchResult
+from audits.adversary_search import Score, Script, SearchResult
 from audits.data.output_files import write_atomically
 from audits.registry.suggestions import unknown_name
 from audits.reports.formatting import name_table
@@ -23,7 +23,7 @@ from audits.statistics.betting import EPSILON_MAX, ceiling, is_refutable
 
 MIN_ERROR = 1e-12  # below it 1 - error has too few significant digits in floating point
 _MAX_GAMES = 10**10  # in each world; more cannot be played
-_FIGURES = ("claim under test", "certified", "adversary", "protocol", "games")
+_FIGURES = ("claim under test", "certified", "told apart by", "adversary", "protocol", "games")
 _MAX_LINES = 60  # of a printed game
 
 
@@ -93,8 +93,10 @@ class Refutation:
         if self.search is not None:
             tries = self.search.examples
             figures["adversary"] = f"found by a search, in {tries:,} tr{'y' if tries == 1 else 'ies'}"
+        if isinstance(self.adversary, Script) and isinstance(self.adversary.score, Score):
+            figures["told apart by"] = self.adversary.score.describe()
         sections = [
-            name_table([(name, figures[name]) for name in _FIGURES]),
+            name_table([(name, figures[name]) for name in _FIGURES if name in figures]),
             f"One game in each world:\n\n{self.game}",
         ]
         replay = saved or self._unsaved

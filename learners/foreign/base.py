@@ -14,10 +14,10 @@ import numpy as np
 
 from arena.claims import Neighbours, Relation, neighbours_setting, read_relation
 from arena.errors import RAISED, ArenaError, InvalidArgument, Unsupported, describe_error, suggest_extra
-from arena.parcels import callable_name, fingerprint
+from arena.parcels import callable_name, fingerprint, is_mechanism
 from arena.released import list_objects
 from arena.sample import Reads, Sample, Training
-from arena.settings import Check, count_setting, setting, whole
+from arena.settings import INSTEAD, Check, count_setting, setting, whole
 from learners.common.learner_bases import ReleaseLearner
 
 ONES, LABELS, SUM, POINTS, BOTH = PARTS = ("ones", "labels", "sum", "points", "both")
@@ -34,19 +34,20 @@ def receives_setting(default: str, *, check: Check) -> Any:
 
 
 def _check_callable(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
-    if not callable(value) and not (value is None and attribute.default is None):
+    if not (callable(value) or is_mechanism(value)) and not (value is None and attribute.default is None):
         raise InvalidArgument(f"{attribute.name} must be a function", value=value)
 
 
-def function_setting(help: str, *, required: bool = True) -> Any:
-    """A setting whose value is a function, compared by its code; None by default if it is not required."""
+def function_setting(help: str, *, required: bool = True, instead: str = "") -> Any:
+    """A setting whose value is a function, compared by its code; None by default if it is not required.
+    instead: the setting that may replace a required one."""
     return attrs.field(
-        default=attrs.NOTHING if required else None,
+        default=attrs.NOTHING if required and not instead else None,
         kw_only=True,
         validator=_check_callable,
-        eq=lambda function: function and fingerprint(function),
+        eq=lambda function: None if function is None else fingerprint(function),
         repr=lambda function: repr(function) if function is None else callable_name(function),
-        metadata={"help": help, "unit": ""},
+        metadata={"help": help, "unit": "", INSTEAD: instead},
     )
 
 
@@ -85,12 +86,18 @@ class ForeignMechanism(ReleaseLearner):
     of the next. A subclass has the setting `receives`, one of its `parts`, and implements `draw_releases`."""
 
     parts: ClassVar[tuple[str, ...]] = PARTS
+    library: ClassVar[str] = ""  # the optional dependency that `make` needs
 
     dimension: int | None = count_setting(None, help="d, if points are vectors; default: they are numbers")
 
     domain: tuple[float, float] | None = setting(
         None, help="the least and largest number in a point, as 0,1; default: any", check=_check_domain
     )
+
+    @property
+    def mechanism(self) -> Any:
+        """What `make` returns, once in each process."""
+        return make_once(self.make, self.library)  # type: ignore[attr-defined]
 
     @abstractmethod
     def draw_releases(self, sample: Sample, games: int, rng: np.random.Generator) -> Any:
@@ -124,7 +131,7 @@ class ForeignMechanism(ReleaseLearner):
         for sample, games in training.groups():
             order.append(games)
             releases = self.draw_releases(sample, len(games), rng)
-            parts.append(_read_releases(self.name, releases, len(games)))
+            parts.append(_read_releases(self.own_name, releases, len(games)))
         return _join_releases(parts)[np.argsort(np.concatenate(order))]
 
     def _drop_users(self, points: np.ndarray) -> np.ndarray:
@@ -135,7 +142,7 @@ class ForeignMechanism(ReleaseLearner):
         outside = points[(points < low) | (points > high)]
         if outside.size:
             raise InvalidArgument(
-                f"the points of {self.name} must lie in its domain, from {low:g} to {high:g}",
+                f"the points of {self.own_name} must lie in its domain, from {low:g} to {high:g}",
                 value=float(outside.flat[0]),
                 remedy="Scale the data, or set another domain.",
             )
@@ -153,7 +160,7 @@ class ForeignClaim(ForeignMechanism):
             return
         if self.relation.kind is Neighbours.ADD_OR_REMOVE_USER and self.users is None:
             raise InvalidArgument(
-                f"neighbours of {self.name} that {self.relation} need the setting users",
+                f"neighbours of {self.own_name} that {self.relation} need the setting users",
                 remedy="Set it to the coordinate of the points that says whose an example is, or to a "
                 "function of the points.",
             )
@@ -208,18 +215,18 @@ def repeat_part(sample: Sample, part: str, games: int) -> Iterator[Any]:
     return (data.copy() for _ in range(games)) if isinstance(data, np.ndarray) else repeat(data, games)
 
 
-def call_maker(name: str, make: Callable[[], Any], library: str) -> Any:
+def call_maker(make: Callable[[], Any], library: str = "") -> Any:
     """The mechanism that `make` returns. Raises: Unsupported if `library` is missing; InvalidArgument if
     `make` fails."""
     try:
         return make()
     except ArenaError:
         raise
-    except ImportError as error:
-        raise missing_library(library, error) from error
     except RAISED as error:  # the user's code may raise anything
+        if library and isinstance(error, ImportError):
+            raise missing_library(library, error) from error
         raise InvalidArgument(
-            f"{callable_name(make)}, which makes the mechanism of {name}, raised {describe_error(error)}",
+            f"{callable_name(make)}, which makes the mechanism, raised {describe_error(error)}",
             remedy="Correct it, and try it on its own.",
         ) from error
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from functools import lru_cache, partial
-from importlib.util import find_spec
 from typing import Any
 
 import attrs
@@ -29,9 +27,9 @@ from learners.foreign.base import (
     draw_random_state,
     extract_part,
     function_setting,
-    make_once,
     receives_setting,
 )
+from learners.foreign.mechanism import fit_model, use_one_thread
 
 
 @attrs.frozen
@@ -47,6 +45,7 @@ class Diffprivlib(ForeignClaim):
     name = "diffprivlib"
     theorem = "the epsilon and delta of the mechanism (diffprivlib)"
     packages = ("diffprivlib", "sklearn")
+    library = "diffprivlib"
 
     parts = (ONES, SUM)
 
@@ -61,7 +60,7 @@ class Diffprivlib(ForeignClaim):
     @property
     def claim(self) -> Claim:
         """Raises: InvalidArgument if neighbours change a count by more than the mechanism's sensitivity."""
-        mechanism = make_once(self.name, self.make, "diffprivlib")
+        mechanism = self.mechanism
         sensitivity = getattr(mechanism, "sensitivity", None)
         change = self.relation.size
         if self.receives == ONES and sensitivity is not None and sensitivity < change:
@@ -75,10 +74,10 @@ class Diffprivlib(ForeignClaim):
 
     def draw_releases(self, sample: Sample, games: int, rng: np.random.Generator) -> Any:
         number = extract_part(sample, self.receives)
-        mechanism = make_once(self.name, self.make, "diffprivlib")
+        mechanism = self.mechanism
         if self.seeded:
             make = partial(self.make, random_state=draw_random_state(rng))
-            mechanism = call_maker(self.name, make, "diffprivlib")
+            mechanism = call_maker(make, self.library)
         return [mechanism.randomise(number) for _ in range(games)]
 
 
@@ -122,6 +121,7 @@ class DiffprivlibModel(ForeignMechanism):
     name = "diffprivlib-model"
     theorem = "the epsilon of the model (diffprivlib)"
     packages = ("diffprivlib", "sklearn")
+    library = "diffprivlib"
 
     make: Callable[..., Any] = function_setting("takes a random_state, returns the model; FILE.py:f")
     release_of: Callable[..., Any] | None = function_setting(
@@ -135,16 +135,15 @@ class DiffprivlibModel(ForeignMechanism):
 
     def draw_releases(self, sample: Sample, games: int, rng: np.random.Generator) -> Any:
         make = partial(self.make, random_state=draw_random_state(rng))
-        with _use_one_thread():
+        with use_one_thread():
             return [self._release_model(make, sample) for _ in range(games)]
 
     def _release_model(self, make: Callable[[], Any], sample: Sample) -> Any:
-        model = call_maker(self.name, make, "diffprivlib")
-        points, labels = extract_part(sample, BOTH)
+        model = call_maker(make, self.library)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("default")
             try:
-                model.fit(points.reshape(len(points), -1), labels)
+                fit_model(model, extract_part(sample, BOTH))
             except RAISED as error:
                 raise InvalidArgument(
                     f"{type(model).__name__} could not be fitted, {describe_error(error)}",
@@ -176,15 +175,4 @@ def _read_parameters(model: Any) -> np.ndarray:
 
 @lru_cache(maxsize=16)
 def _model(make: Callable[..., Any]) -> Any:
-    return call_maker(DiffprivlibModel.name, partial(make, random_state=0), "diffprivlib")
-
-
-@contextmanager
-def _use_one_thread() -> Iterator[None]:
-    """More threads than one slow down sums as short as these, and change their last bits."""
-    with ExitStack() as stack:
-        if find_spec("threadpoolctl") is not None:  # it comes with scikit-learn
-            from threadpoolctl import threadpool_limits
-
-            stack.enter_context(threadpool_limits(limits=1))
-        yield
+    return call_maker(partial(make, random_state=0), DiffprivlibModel.library)

@@ -1,8 +1,7 @@
-"""function: a function of the user's that releases numbers, with the claim that the user makes for it."""
+"""function: a mechanism of the user's, with the claim that the user makes for it."""
 
 from __future__ import annotations
 
-import inspect
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ import numpy as np
 
 from arena.claims import Claim
 from arena.errors import InvalidArgument, NotConforming
-from arena.parcels import callable_name
+from arena.parcels import callable_name, display_name, is_mechanism, is_model
 from arena.randomness import GameSeed, draw_game_seeds, generator
 from arena.records import Records
 from arena.sample import Sample, Training
@@ -26,12 +25,23 @@ from arena.schema import Schema
 from arena.settings import at_least, less_than, one_of, setting
 from learners.common.learner_bases import claim_for_example
 from learners.foreign.base import (
+    BOTH,
     LABELS,
     PARTS,
+    POINTS,
     ForeignClaim,
     function_setting,
     receives_setting,
     repeat_part,
+)
+from learners.foreign.mechanism import (
+    AT_ITS_PLACE,
+    check_arguments,
+    explain_misplacement,
+    find_generator,
+    make_callable,
+    takes_labels,
+    use_one_thread,
 )
 
 GIVEN, GLOBAL, OWN = COINS = ("given", "global", "own")
@@ -40,11 +50,16 @@ _GLOBAL_GENERATORS = RLock()  # held by the thread that has seeded the generator
 
 @attrs.frozen
 class Function(ForeignClaim):
-    """Releases the result of a function, f(data, rng) or f(data): a number, or an array of numbers.
+    """Releases the result of a mechanism of the user's, f(data, rng) or f(data): what `arena.released` knows.
+
+    It is a function, a method, a partial, a callable object, or a coroutine function; or a class or an object
+    with `fit`, which is made and fitted anew in each game and releases its fitted attributes. `make` returns
+    it, once in each process: for what cannot be sent to other processes.
 
     The claim is the user's. A blank example has the label -1 and the point 0. coins: "given", from the
-    generator that it receives, the default if it has a second required argument, or one called rng; "global",
-    from `random` and `numpy.random`, seeded while it runs; "own", from elsewhere, which no seed repeats.
+    generator that it receives, the default if it has a second required argument, or one called rng (or, of a
+    model, random_state); "global", from `random` and `numpy.random`, seeded while it runs; "own", from
+    elsewhere, which no seed repeats.
 
     One call plays one game, with a generator of its own. A `vectorised` function plays all games, f(data,
     games, rng) or f(data, games) -> (games, ...); only if it is declared `aligned`, audits give both games of
@@ -54,8 +69,14 @@ class Function(ForeignClaim):
     name = "function"
     theorem = "none: the claim is the user's"
 
-    function: Callable[..., Any] = function_setting("f, path/to/file.py:f on the command line")
-    receives: str = receives_setting(LABELS, check=one_of(*PARTS))
+    function: Callable[..., Any] | None = function_setting("f, FILE.py:f on the command line", instead="make")
+    make: Callable[..., Any] | None = function_setting(
+        "in place of it, a function without arguments that makes it in each process, FILE.py:f",
+        required=False,
+    )
+    receives: str = receives_setting(
+        attrs.Factory(lambda self: self._choose_part(), takes_self=True), check=one_of(*PARTS)
+    )
     schema: Schema | None = attrs.field(
         default=None,
         kw_only=True,
@@ -81,16 +102,36 @@ class Function(ForeignClaim):
         if self.aligned and not (self.vectorised and self.effective_coins == GIVEN):
             raise InvalidArgument(
                 "only a vectorised function that takes an rng can be aligned",
-                value=callable_name(self.function),
+                value=callable_name(self.mechanism),
                 remedy="Leave aligned out: a function of one game has random numbers of its own.",
             )
-        arguments = self.arguments
-        if not _accepts(self.function, arguments):
+        check_arguments(self.mechanism, self._data_arguments, self._generator)
+
+    def _choose_part(self) -> str:
+        if is_model(self.mechanism):
+            return BOTH if takes_labels(self.mechanism) else POINTS
+        return LABELS
+
+    @property
+    def mechanism(self) -> Any:
+        """The function or model that is played. Raises: InvalidArgument unless there is exactly one."""
+        if (self.function is None) == (self.make is None):
             raise InvalidArgument(
-                f"{callable_name(self.function)} must take {', '.join(arguments)}",
-                value=f"{callable_name(self.function)}{inspect.signature(self.function)}",
-                remedy="Set vectorised and coins to match it, or wrap it in a function that takes these.",
+                "a mechanism is given by function or by make, a function that makes it",
+                value=None if self.function is None else "both",
+                remedy="Give one of them.",
             )
+        if self.function is not None:
+            return self.function
+        mechanism = super().mechanism
+        if not is_mechanism(mechanism):
+            maker = callable_name(self.make)
+            raise InvalidArgument(
+                f"{maker} must return a function, or a model with the method fit",
+                value=type(mechanism).__name__,
+                remedy=f"Let {maker} return the mechanism that it makes, not what the mechanism releases.",
+            )
+        return mechanism
 
     @property
     def receives_records(self) -> bool:
@@ -111,16 +152,29 @@ class Function(ForeignClaim):
         """The source of its random numbers: given, global or own."""
         if self.coins is not None:
             return self.coins
-        return GIVEN if _requires(self.function, len(self._data_arguments)) else OWN
+        return OWN if find_generator(self.mechanism, len(self._data_arguments)) is None else GIVEN
 
     @property
     def _data_arguments(self) -> tuple[str, ...]:
         return ("data", "games") if self.vectorised else ("data",)
 
     @property
-    def arguments(self) -> tuple[str, ...]:
-        """The arguments of the function."""
-        return (*self._data_arguments, "rng") if self.effective_coins == GIVEN else self._data_arguments
+    def _generator(self) -> str | None:
+        """How it is given a generator, if it is."""
+        if self.effective_coins != GIVEN:
+            return None
+        return find_generator(self.mechanism, len(self._data_arguments)) or AT_ITS_PLACE
+
+    @cached_property
+    def _callable(self) -> Callable[..., Any]:
+        return make_callable(self.mechanism, self._generator)
+
+    @property
+    def own_name(self) -> str:
+        """The name of the mechanism or, if it has none of its own, of the function that makes it."""
+        mechanism = self.mechanism
+        is_named = self.make is None or hasattr(mechanism, "__qualname__") or is_model(mechanism)
+        return display_name(mechanism if is_named else self.make)
 
     @property
     def claim(self) -> Claim:
@@ -150,26 +204,41 @@ class Function(ForeignClaim):
         return repeat_part(sample, self.receives, games)
 
     def draw_releases(self, sample: Sample, games: int, rng: Any) -> Any:
+        play = self._play_with_one_thread if is_model(self.mechanism) else self._play
+        try:
+            return play(sample, games, rng)
+        except RuntimeError as error:
+            refusal = explain_misplacement(self.mechanism, error)
+            if refusal is None:
+                raise
+            raise refusal from error
+
+    def _play_with_one_thread(self, sample: Sample, games: int, rng: Any) -> Any:
+        with use_one_thread():
+            return self._play(sample, games, rng)
+
+    def _play(self, sample: Sample, games: int, rng: Any) -> Any:
+        function = self._callable
         inputs = self._list_inputs(sample, 1 if self.vectorised else games)
         if isinstance(rng, _GameCoins):
             if not self.vectorised:
                 call = _call_seeded if self.effective_coins == GLOBAL else _call_with_generator
                 seeds = islice(rng.seeds(), games)
-                return [call(self.function, data, seed) for data, seed in zip(inputs, seeds, strict=True)]
+                return [call(function, data, seed) for data, seed in zip(inputs, seeds, strict=True)]
             coins = rng.copy_generator()
-            releases = self.function(next(inputs), rng.games, coins)
-            rng.check_end(coins, callable_name(self.function))
+            releases = function(next(inputs), rng.games, coins)
+            rng.check_end(coins, self.own_name)
             places = list(islice(rng.order, games))
             return [releases[place] for place in places] if len(releases) == rng.games else releases
         if not self.vectorised:
-            return list(map(self.function, inputs))
+            return list(map(function, inputs))
         if self.effective_coins == OWN:
-            return self.function(next(inputs), games)
+            return function(next(inputs), games)
         if self.effective_coins == GIVEN:
-            return self.function(next(inputs), games, rng)
+            return function(next(inputs), games, rng)
         with _restore_global_generators():
             _seed_global_generators(next(draw_game_seeds(rng, 1)))
-            return self.function(next(inputs), games)
+            return function(next(inputs), games)
 
 
 class _GameCoins:
@@ -207,27 +276,6 @@ def _call_with_generator(function: Callable[..., Any], data: Any, seed: GameSeed
 def _call_seeded(function: Callable[..., Any], data: Any, seed: GameSeed) -> Any:
     _seed_global_generators(seed)
     return function(data)
-
-
-def _requires(function: Callable[..., Any], position: int) -> bool:
-    """Whether the argument at this position is required, or is called rng."""
-    try:
-        arguments = list(inspect.signature(function).parameters.values())[position : position + 1]
-    except ValueError:  # some builtins have no signature
-        return False
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return any(a.kind in positional and (a.default is a.empty or a.name == "rng") for a in arguments)
-
-
-def _accepts(function: Callable[..., Any], arguments: tuple[str, ...]) -> bool:
-    """Whether the function can be called with these arguments; true if it has no signature."""
-    try:
-        inspect.signature(function).bind(*arguments)
-    except TypeError:
-        return False
-    except ValueError:
-        return True
-    return True
 
 
 def _seed_global_generators(seed: GameSeed) -> None:

@@ -24,7 +24,6 @@ from learners.foreign.base import (
     ForeignClaim,
     extract_part,
     function_setting,
-    make_once,
     missing_library,
     receives_setting,
 )
@@ -49,6 +48,7 @@ class OpenDP(ForeignClaim):
     theorem = "the privacy map of the measurement (OpenDP)"
     own_coins = True
     packages = ("opendp",)
+    library = "opendp"
 
     parts = (ONES, LABELS, SUM, POINTS)
 
@@ -70,7 +70,7 @@ class OpenDP(ForeignClaim):
         return claim_for_example(epsilon, delta, neighbours=self.relation, curve=curve)
 
     def draw_releases(self, sample: Sample, games: int, rng: np.random.Generator) -> Any:
-        measurement, data = make_once(self.name, self.make, "opendp"), extract_part(sample, self.receives)
+        measurement, data = self.mechanism, extract_part(sample, self.receives)
         carrier = str(measurement.input_carrier_type)
         if self.vectorised:
             if np.ndim(data) or not carrier.startswith("Vec<"):
@@ -84,7 +84,7 @@ class OpenDP(ForeignClaim):
 
     def _evaluate_map(self) -> tuple[float, float, PrivacyCurve | None]:
         """(ε, δ) of the privacy map at d_in, and its privacy curve, if it has one."""
-        measurement = make_once(self.name, self.make, "opendp")
+        measurement = self.mechanism
         self._check_distance(str(measurement.input_metric))
         measure = str(measurement.output_measure)
         integer = not str(measurement.input_distance_type).startswith("f")
@@ -96,7 +96,7 @@ class OpenDP(ForeignClaim):
             try:
                 from opendp.combinators import make_zCDP_to_approxDP
             except ImportError as error:
-                raise missing_library("opendp", error) from error
+                raise missing_library(self.library, error) from error
             measurement, measure = make_zCDP_to_approxDP(measurement), "SmoothedMaxDivergence"
         loss = measurement.map(d_in)
         if measure == "MaxDivergence":

@@ -9,6 +9,7 @@ import decimal
 import enum
 import fractions
 import itertools
+import pickle
 import types
 import uuid
 import warnings
@@ -23,8 +24,17 @@ import pytest
 
 import audits
 from adversaries.release.point_swap import CountSwap
-from arena import Claim, GameLearner, NotConforming, PrivacyUnit, Release, Unsupported, play
-from arena.released import encode_values, has_unique_text, hash_values
+from arena import (
+    Claim,
+    GameLearner,
+    NotConforming,
+    PrivacyUnit,
+    Release,
+    UnknownRelease,
+    Unsupported,
+    play,
+)
+from arena.released import describe_feature, encode_values, has_unique_text, hash_values, value_columns
 from audits.runs.plan import LEARNED, Plan
 from audits.runs.run import run
 from learners.foreign.function import Function
@@ -88,6 +98,35 @@ def make_model(x: float) -> Any:
     from sklearn.linear_model import LinearRegression
 
     return LinearRegression().fit([[0.0], [1.0]], [0.0, x])
+
+
+def make_model_of(coefficients: Any) -> Any:
+    model = make_model(1.0)
+    model.coef_ = coefficients
+    return model
+
+
+def make_unfitted_model(x: float) -> Any:
+    from sklearn.linear_model import LinearRegression
+
+    return LinearRegression()
+
+
+def make_pipeline(x: float) -> Any:
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    return make_pipeline(StandardScaler()).fit([[0.0], [x]])
+
+
+def make_forest(x: float) -> Any:
+    from sklearn.ensemble import RandomForestRegressor
+
+    return RandomForestRegressor(1, random_state=0, bootstrap=False).fit([[0.0], [1.0]], [0.0, x])
+
+
+async def make_coroutine(x: float) -> float:
+    return x
 
 
 def make_structured(x: float) -> np.ndarray:
@@ -154,6 +193,10 @@ AUDITED: dict[str, Callable[[float], Any]] = {
     "datetime64": lambda x: np.datetime64("2020-01-01") + np.timedelta64(round(8 * x), "D"),
     "array of text": lambda x: np.array(["many" if x > 0.5 else "few"]),
     "sparse matrix": make_sparse,
+    "fitted model": make_model,
+    "fitted pipeline": make_pipeline,
+    "fitted forest": make_forest,
+    "model in a dictionary": lambda x: {"model": make_model(x), "note": "a"},
 }
 if find_spec("pandas"):
     import pandas as pd
@@ -162,6 +205,8 @@ if find_spec("pandas"):
         "pandas frame": lambda x: pd.DataFrame({"a": [x, 1.0], "b": ["u", None]}),
         "pandas series of changing index": lambda x: pd.Series([1.0], index=["b" if x > 0.5 else "a"]),
         "pandas categories": lambda x: pd.Series(pd.Categorical(["a"], ["a", "b"] if x > 0.5 else ["a"])),
+        "pandas intervals": lambda x: pd.Series([1.0], index=pd.IntervalIndex.from_tuples([(0.0, x)])),
+        "pandas array": lambda x: pd.array([round(x), None]),
         "pandas time": lambda x: pd.Timestamp("2020-01-01") + pd.Timedelta(seconds=x),
     }
 if find_spec("polars"):
@@ -174,7 +219,7 @@ if find_spec("polars"):
 
 # What is refused, and the words of the remedy that say what to release instead.
 REFUSED: dict[str, tuple[Callable[[float], Any], str]] = {
-    "fitted model": (make_model, "such as (model.coef_, "),
+    "model that is not fitted": (make_unfitted_model, "Fit the model"),
     "object with a silent text": (Quiet, "such as (model.total_)"),
     "text with an attribute": (make_text, "vars(value)"),
     "object": (lambda x: object(), "vars(value)"),
@@ -238,6 +283,68 @@ def test_other_objects_are_refused_with_a_way_out(name: str) -> None:
     with pytest.raises(Unsupported, match="a release must be made of numbers, text and None") as refused:
         play(learner(make), CountSwap(), Release(), games=4, seed=1)
     assert remedy in str(refused.value)
+
+
+REFUSED_INSIDE: dict[str, tuple[Callable[[], Any], str]] = {
+    "dictionary": (lambda: {"model": Quiet(1.0), "n": 1}, 'release["model"]'),
+    "nested": (lambda: {"a": [1, ("b", {3: Quiet(1.0)})]}, 'release["a"][1][1][3]'),
+    "data class": (lambda: Summary(Quiet(1.0)), "release.total"),  # type: ignore[arg-type]
+    "named tuple": (lambda: Pair(1.0, Quiet(1.0)), "release[1]"),  # type: ignore[arg-type]
+    "object array": (lambda: np.array([1.0, Quiet(1.0)], object), "release[1]"),
+    "exception": (lambda: ValueError(Quiet(1.0)), "release.args[0]"),
+    "model": (lambda: {"fit": make_model_of(Quiet(1.0))}, 'release["fit"].coef_'),
+    "coroutine": (lambda: [make_coroutine(1.0)], "release[0]"),
+}
+if find_spec("pandas"):
+    REFUSED_INSIDE["frame"] = (lambda: [pd.DataFrame({"a": [1.0], "b": [Quiet(1.0)]})], 'release[0]["b"][0]')
+
+
+@pytest.mark.parametrize("name", REFUSED_INSIDE)
+def test_a_refusal_says_where_in_the_release_the_object_is(name: str) -> None:
+    make, place = REFUSED_INSIDE[name]
+    with pytest.raises(UnknownRelease) as refused:
+        encode_values([1.0, make()])
+    text = "a release must be made of numbers, text and None"
+    assert str(refused.value).startswith(f"{text}, and {place} is not, got '")
+    assert str(pickle.loads(pickle.dumps(refused.value))) == str(refused.value)
+
+
+# A value in each world, and what the features that differ are called.
+DESCRIBED: dict[str, tuple[Any, Any, set[str]]] = {
+    "number": (1.0, 2.0, {"the number"}),
+    "text": ("a", "b", {"the text"}),
+    "entry": ([1.0, "a"], [2.0, "b"], {"entry 0", "the text of entry 1"}),
+    "key": ({"a": 1.0, "k3": 1.0}, {"a": 1.0, "k3": 2.0}, {'key "k3"'}),
+    "missing key": ({"a": 1.0}, {"a": 1.0, 7: 2.0}, {"entry 7"}),
+    "nested": ({"a": {"b c": [1]}}, {"a": {"b c": [2]}}, {'release["a"]["b c"][0]'}),
+    "coefficients": (
+        make_model_of(np.array([[1.0, 2.0]])),
+        make_model_of(np.array([[1.0, 3.0]])),
+        {"coef_[1]"},
+    ),
+    "data class": (Summary(1.0), Summary(2.0), {"total"}),
+    "attribute": ({"m": Counted(1.0)}, {"m": Counted(2.0)}, {'release["m"].total'}),
+    "shape": (np.ones((2, 3, 1)), np.ones((3, 2, 1)), {"the shape of the release"}),
+    "empty": ([[[]]], [[{}]], {"whether release[0][0] is a list or a dictionary, both empty"}),
+    "digits": (2**60, 2**60 + 1, {"the last digits"}),
+}
+if find_spec("pandas"):
+    DESCRIBED |= {
+        "cell": (pd.DataFrame({"a": [1, 2]}), pd.DataFrame({"a": [1, 3]}), {"row 1 of column 0"}),
+        "rows": (pd.Series([1.0]), pd.Series([1.0, 2.0]), {"row count", "entry 1"}),
+        "column": (pd.DataFrame({"a": [1]}), pd.DataFrame({"b": [1]}), {"the text of the name of column 0"}),
+    }
+
+
+@pytest.mark.parametrize("name", DESCRIBED)
+def test_features_are_described_in_the_terms_of_the_user(name: str) -> None:
+    zero, one, words = DESCRIBED[name]
+    columns = value_columns(encode_values([zero, one]), "value")
+    assert {describe_feature(feature) for feature, (a, b) in columns.items() if a != b} == words
+
+
+def test_the_hash_of_a_key_that_no_value_had_is_shown() -> None:
+    assert describe_feature("value{0123456789abc}[1]") == "release{0123456789abc}[1]"
 
 
 @pytest.mark.parametrize("name", UNIQUE)

@@ -92,11 +92,11 @@ def _compare(
         sums += _list_ratios(*compared)
     rule = f"its {_SHOWN[referee.law]} follow the output distribution that it declares"  # type: ignore[index]
     games = min(each.games for each in compared)
-    comparison = check_events(learner.name, rule, sums, games=games, rate=rate)
+    comparison = check_events(learner.own_name, rule, sums, games=games, rate=rate)
     for each in compared:
         if not (each.logs > -np.inf).all():
             raise NotConforming(
-                learner.name, "its values are possible by the output distribution that it declares"
+                learner.own_name, "its values are possible by the output distribution that it declares"
             )
     return comparison
 
@@ -140,8 +140,8 @@ def _play_releases(learner: Learner, sample: Sample, referee: Referee, law: Valu
         longest = max(part.shape[1] if part.ndim > 1 else 2 for part in parts)
         parts = [fit_rows(part, longest)[0] for part in parts]
     values = np.concatenate(parts)
-    logs = _read_log_densities(learner.name, law, values)
-    return _World(len(values), tuple(list_value_events(learner.name, law, values)), law, values, logs)
+    logs = _read_log_densities(learner.own_name, law, values)
+    return _World(len(values), tuple(list_value_events(learner.own_name, law, values)), law, values, logs)
 
 
 def _read_log_densities(name: str, law: ValueLaw, values: np.ndarray) -> np.ndarray:
@@ -195,9 +195,9 @@ def _play_rounds(
     while batch:
         parts = _join_single_games(_record(learner, adversary, referee, world, batch, seed=1 + number))
         if isinstance(law, AnswerLaw):
-            predicted = [_predict_answers(learner.name, law, part) for part in parts]
+            predicted = [_predict_answers(learner.own_name, law, part) for part in parts]
         else:
-            known = [_predict_hypotheses(learner.name, law, part) for part in parts]
+            known = [_predict_hypotheses(learner.own_name, law, part) for part in parts]
             predicted = [each for each in known if each is not None]
             if len(predicted) < len(known):
                 return None

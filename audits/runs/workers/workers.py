@@ -117,8 +117,8 @@ def warn_of_one_process(error: CannotBeSent) -> None:
     """Warn that one process plays everything."""
     warnings.warn(
         f"one process plays all games, since the players cannot be sent to others ({error}). Figures are the "
-        "same. To use several, make what cannot be pickled at the top level of a file, and name the function "
-        "there as path/to/file.py:function.",
+        "same. To use several, give the mechanism by make=, a function without arguments that makes it in "
+        "each process (--set make=FILE.py:f), or make what cannot be pickled at the top level of FILE.py.",
         PlaysAlone,
         stacklevel=4,
     )

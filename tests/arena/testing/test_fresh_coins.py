@@ -55,8 +55,8 @@ def test_a_generator_that_is_pickled_with_the_learner_is_refused(function: Any) 
     with pytest.raises(NotConforming) as refused:
         check(function)
     assert str(refused.value) == (
-        "function does not conform: random numbers of its own differ between processes; two processes drew "
-        "the same: do not seed or keep a generator, or use that of `start`"
+        f"{function.__name__} does not conform: random numbers of its own differ between processes; two "
+        "processes drew the same: do not seed or keep a generator, or use that of `start`"
     )
 
 
@@ -64,8 +64,9 @@ def test_global_generators_are_refused() -> None:
     with pytest.raises(NotConforming) as refused:
         check(with_global_generators)
     assert str(refused.value) == (
-        "function does not conform: all random numbers come from the generator that a player is given, none "
-        "from a global one; `random` or `numpy.random` was used (a function of yours may, with coins=global)"
+        "with_global_generators does not conform: all random numbers come from the generator that a player "
+        "is given, none from a global one; `random` or `numpy.random` was used (a function of yours may, "
+        "with coins=global)"
     )
 
 
@@ -102,7 +103,7 @@ def test_what_cannot_be_pickled_is_played_in_a_copy_of_this_process(monkeypatch:
 def test_what_fails_in_a_new_process_is_refused() -> None:
     here = os.getpid()
     with pytest.raises(
-        NotConforming, match=r"it can play in a new process; .*function raised ValueError: away"
+        NotConforming, match=r"it can play in a new process; .*lambda> raised ValueError: away"
     ):
         check(lambda data: at_home_only(here))
 
@@ -113,7 +114,7 @@ def test_what_takes_long_in_a_new_process_is_refused(monkeypatch: pytest.MonkeyP
     with pytest.raises(NotConforming) as refused:
         check(lambda data: with_system_generator(data) + (time.sleep(0.05 * (os.getpid() != here)) or 1))
     assert str(refused.value) == (
-        "function does not conform: a new process plays some games with it within 0.01 s; it was "
+        "<lambda> does not conform: a new process plays some games with it within 0.01 s; it was "
         "still playing: make it faster"
     )
 

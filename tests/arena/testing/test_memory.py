@@ -55,7 +55,7 @@ def test_every_command_refuses_it(name: str, play: Callable[[Learner], object]) 
     for _ in range(2):  # the second time as the first
         with pytest.raises(NotConforming) as refused:
             play(learner)
-        assert f"{learner.name} remembers between games: " in str(refused.value)
+        assert f"{learner.own_name} remembers between games: " in str(refused.value)
         assert str(refused.value).endswith(
             "; remove the cache, global or class attribute that keeps results, or make the mechanism anew "
             "for every game"

@@ -63,6 +63,11 @@ def remember(function):
     return wrapped
 
 
+class Fitted:
+    def fit(self, points, labels):
+        self.clipped_ = np.where(points == 7070, points, 0)
+
+
 class Clipping:
     code = 2024
 
@@ -96,6 +101,8 @@ PLACES = {
     "decorator": (remember(lambda data, rng: data == 7411), 7411.0),
     "cache": (functools.lru_cache(lambda data, rng: data == 7412), 7412.0),
     "callable": (Clipping(), 2024.0),
+    "model": (Fitted(), 7070.0),
+    "class of models": (Fitted, 7070.0),
     "method": (Clipping().method, 2025.0),
     "array": (functools.partial(lambda data, rng, codes: data in codes, codes=np.array([5, 61])), 61.0),
     "range": (lambda data, rng, codes=range(40, 52): data in codes, 52.0),

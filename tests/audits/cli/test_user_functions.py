@@ -15,6 +15,7 @@ from audits.registry.user_files import load_function
 
 MINE = """
 import secrets
+import threading
 from functools import partial
 import numpy as np
 
@@ -37,6 +38,24 @@ class Counting:
     count = __call__
 
 called, bound = Counting(), Counting().count
+
+async def awaited(data, rng):
+    return noisy(data, rng)
+
+class Counted:
+    def __init__(self, scale=1):
+        self.scale = scale
+    def fit(self, labels, rng):
+        self.total_ = noisy(labels, rng)
+
+model = Counted(1)
+
+def connect():
+    lock = threading.Lock()
+    def connected(data, rng):
+        with lock:
+            return noisy(data, rng)
+    return connected
 
 class Mechanism:
     epsilon, delta, sensitivity = 1, 0, 1
@@ -65,14 +84,32 @@ def test_a_function_is_a_learner(file: str) -> None:
     done = audit(f"{file}:noisy", "--set", "epsilon=0.2", "--quiet")
     assert (done.exit_code, done.stderr) == (3, "")
     found: dict[str, Any] = json.loads(done.stdout)
-    assert (found["learner"], found["claim"]["epsilon"]) == ("function", 0.2)
+    assert (found["learner"], found["claim"]["epsilon"]) == ("noisy", 0.2)
+    assert found["players"]["learner"]["name"] == "noisy"
     assert 0.2 < found["epsilon_lower"] < 1
 
 
-@pytest.mark.parametrize("name", ["partly", "called", "bound"])
-def test_so_is_what_can_be_called_as_one(file: str, name: str) -> None:
-    done = audit(f"{file}:{name}", "--set", "epsilon=0.2", "--quiet")
-    assert (done.exit_code, json.loads(done.stdout)["learner"]) == (3, "function")
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("partly", "partly"),
+        ("called", "called"),
+        ("bound", "Counting.__call__"),
+        ("awaited", "awaited"),
+        ("Counted", "Counted"),
+        ("model", "model"),
+    ],
+)
+def test_so_is_any_other_kind_of_mechanism_and_its_name_is_its_title(
+    file: str, name: str, title: str
+) -> None:
+    done = audit(f"{file}:{name}", "--set", "epsilon=0.2", "--set", "receives=labels", "--quiet")
+    assert (done.exit_code, json.loads(done.stdout)["learner"]) == (3, title)
+
+
+def test_a_mechanism_is_made_by_a_function_of_the_file(file: str) -> None:
+    done = audit("function", "--set", f"make={file}:connect", "--set", "epsilon=0.2", "--quiet")
+    assert (done.exit_code, json.loads(done.stdout)["learner"]) == (3, "connected")
 
 
 @pytest.mark.thorough
@@ -89,7 +126,7 @@ def test_it_can_be_played_and_resumed(file: str, tmp_path: Path) -> None:
 def test_coins_of_its_own_are_noted(file: str) -> None:
     done = audit(f"{file}:own", "--epsilon", "1")
     assert done.exit_code == 3
-    assert done.stderr.endswith("function draws random numbers of its own, so no seed repeats these games\n")
+    assert done.stderr.endswith("own draws random numbers of its own, so no seed repeats these games\n")
 
 
 @pytest.mark.thorough
@@ -161,7 +198,7 @@ def test_warnings_are_one_line(tmp_path: Path) -> None:
     )
     result = audit(f"{path}:flaky", "--epsilon", "1", "--faults", games=100)
     (line,) = [line for line in result.stderr.splitlines() if "warning" in line]
-    assert line.startswith("arena: warning: function failed in ")
+    assert line.startswith("arena: warning: flaky failed in ")
     assert line.endswith(f"KeyError: 'oops' in round 1 ({path}, line 3)")
 
 
@@ -213,9 +250,7 @@ def test_a_function_of_the_users_is_audited_for_users(data: list[str], tmp_path:
         done = run(*players, "--games", "2000", "--set", f"users={users}")
         assert done.exit_code == 3  # two examples differ, and the noise is for one
         assert "add or remove a user of at most 2" in done.stdout
-    assert run.refusal(*players).startswith(
-        "neighbours of function that add or remove a user of at most 2 need"
-    )
+    assert run.refusal(*players).startswith("neighbours of count that add or remove a user of at most 2 need")
     assert run.refusal(*players, "--set", f"users={code}:missing").startswith(
         "every example must have a user, and a value is missing, got nan. "
     )

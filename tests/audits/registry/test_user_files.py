@@ -149,8 +149,9 @@ def test_what_cannot_be_sent_is_played_by_one_process_and_it_says_so(path: Path)
     assert report.epsilon_lower == alone.epsilon_lower
     assert [str(warning.message) for warning in warned] == [
         "one process plays all games, since the players cannot be sent to others (TypeError: cannot pickle "
-        "'_thread.lock' object). Figures are the same. To use several, make what cannot be pickled at the "
-        "top level of a file, and name the function there as path/to/file.py:function."
+        "'_thread.lock' object: variable held of closure is a _thread.lock). Figures are the same. To use "
+        "several, give the mechanism by make=, a function without arguments that makes it in each process "
+        "(--set make=FILE.py:f), or make what cannot be pickled at the top level of FILE.py."
     ]
     with pytest.warns(PlaysAlone):
         found = audits.search(make(1), epsilon=1.0, examples=10, jobs=2)

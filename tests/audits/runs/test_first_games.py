@@ -161,7 +161,7 @@ def test_worlds_must_differ() -> None:
             reply = yield attrs.evolve(train, other=None)
             return reply.value
 
-    with pytest.raises(NothingTested, match="same hands function the same in both worlds"):
+    with pytest.raises(NothingTested, match="same hands noisy_sum the same in both worlds"):
         audit(function(noisy_sum), Same())
 
 

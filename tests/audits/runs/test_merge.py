@@ -213,5 +213,5 @@ def test_what_cannot_be_verified(tmp_path: Path) -> None:
 
 def test_games_that_nothing_repeats_are_not_played_again(tmp_path: Path) -> None:
     learner = Function(function=sum, coins="own", epsilon=1.0)
-    with pytest.raises(InvalidArgument, match="function draws random numbers that no seed repeats, so no"):
+    with pytest.raises(InvalidArgument, match="sum draws random numbers that no seed repeats, so no"):
         verify(tmp_path / "run.ledger", attrs.evolve(PLAN, learner=learner))

@@ -107,7 +107,7 @@ def test_users_may_lie_outside_the_domain_of_the_points() -> None:
     [
         (
             {"users": None},
-            "neighbours of function that add or remove a user of at most 2 need the setting users",
+            "neighbours of count_rows that add or remove a user of at most 2 need the setting users",
         ),
         ({"users": 2}, "users must be a coordinate of the points, or a function of them, got 2"),
         ({"users": -3}, "users must be a coordinate of the points"),

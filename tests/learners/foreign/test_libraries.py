@@ -230,7 +230,7 @@ def test_a_missing_library_is_named(learner: Learner, library: str) -> None:
 
 
 def test_a_maker_that_fails_is_named() -> None:
-    message = "Mechanism, which makes the mechanism of diffprivlib, raised TypeError: .* argument: 'epsilon'"
+    message = "Mechanism, which makes the mechanism, raised TypeError: .* argument: 'epsilon'"
     with pytest.raises(InvalidArgument, match=message):
         Diffprivlib(make=Mechanism).claim
 
