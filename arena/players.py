@@ -105,6 +105,12 @@ class Learner(ABC):
         return False
 
     @property
+    def one_call_a_game(self) -> bool:
+        """Whether every game is one call, with random numbers of its own, of code that may be slow. Checks and
+        searches then make few calls; what games could share is memory, for which they are checked."""
+        return False
+
+    @property
     def shortcomings(self) -> tuple[str, ...]:
         """What it does badly because of its settings, one sentence each, for commands to print."""
         return ()

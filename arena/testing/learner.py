@@ -70,23 +70,29 @@ def check_learner(learner: Learner, *, sample: Sample | None = None, games: int 
         # The same game for the same random numbers.
         if not learner.own_coins:
             check_repeats(learner, probe, probe.referee, learner.name)
-        # Independent games, with the distribution of single games.
-        check_games(learner, probe, games)
-        # If it declares common random numbers: the same bits, whatever other games receive.
-        if learner.common_random_numbers:
-            check_common_bits(learner, probe)
-        # If it declares its output distribution: values or answers with these probabilities.
-        _check_law(learner, probe, games)
-        # Independent games and the declared distribution on other samples, which show other noise.
-        for other in [] if sample else _vary_sample(learner):
-            _check_on_sample(learner, attrs.evolve(probe, sample=other), games)
-        # The same distribution however a list of examples is divided into runs.
-        for runs in [training_set] if sample else [training_set, *_repeat_examples(learner)]:
-            _check_divisions(learner, attrs.evolve(probe, sample=runs), games)
+        if not learner.one_call_a_game:
+            _check_batches(learner, probe, games, vary=sample is None)
         # It can be trained on `some_points` and asked about them.
         _play_some_points(learner, protocol)
         # Capabilities that it has beyond its protocol.
         _check_capabilities(learner, probe)
+
+
+def _check_batches(learner: Learner, probe: Probe, games: int, *, vary: bool) -> None:
+    """Check by statistics what games of one call each cannot violate, except by memory. vary: the sample."""
+    # Independent games, with the distribution of single games.
+    check_games(learner, probe, games)
+    # If it declares common random numbers: the same bits, whatever other games receive.
+    if learner.common_random_numbers:
+        check_common_bits(learner, probe)
+    # If it declares its output distribution: values or answers with these probabilities.
+    _check_law(learner, probe, games)
+    # Independent games and the declared distribution on other samples, which show other noise.
+    for other in _vary_sample(learner) if vary else []:
+        _check_on_sample(learner, attrs.evolve(probe, sample=other), games)
+    # The same distribution however a list of examples is divided into runs.
+    for runs in [probe.sample, *_repeat_examples(learner)] if vary else [probe.sample]:
+        _check_divisions(learner, attrs.evolve(probe, sample=runs), games)
 
 
 def _check_long_games(learner: Learner, protocol: str, sample: Sample) -> bool:

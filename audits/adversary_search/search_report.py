@@ -18,6 +18,7 @@ from audits.reports.formatting import nats
 from audits.reports.json_form import to_data
 from audits.reports.report import Document, Facts, Listing, Part, Picture, Prose, Report
 from audits.runs.example_games import write_example_games
+from audits.runs.limits import explain_stop
 from audits.runs.plan import Plan
 from audits.runs.replay import FOUND, FOUND_FILE, write_adversary
 from audits.runs.verdict import Verdict
@@ -41,6 +42,7 @@ class SearchResult(Report):
     failed: adversaries against which it raised an exception. failure: the first one, or the first refusal.
     games: played in each world to explore. confirmations: the number of attempts.
     best: the largest evidence in nats. detectable: if nothing was confirmed, see `detectable_loss`.
+    stopped: the limit that ended the search, "max_calls" or "max_seconds", if one did.
     given: the learner as the user named it. file: to which the adversary is written, if it is.
     """
 
@@ -64,6 +66,7 @@ class SearchResult(Report):
     failure: str = ""
     detectable: float | None = None
     interrupted: bool = False
+    stopped: str = ""
     given: str | None = None
     file: str | None = None
 
@@ -106,7 +109,8 @@ class SearchResult(Report):
         verdict = None if self.verdict is None else to_data(self.verdict)
         if verdict is not None:
             del verdict["seconds"], verdict["games_per_second"]
-        names = [name for name in attrs.fields_dict(SearchResult) if name not in _SPECIAL]
+        left_out = _SPECIAL if self.stopped else (*_SPECIAL, "stopped")
+        names = [name for name in attrs.fields_dict(SearchResult) if name not in left_out]
         script = None if self.adversary is None else _describe_script(self.adversary, self.learner)
         return {
             "learner": self.learner.name,
@@ -186,4 +190,6 @@ def _explain_outcome(result: SearchResult) -> str:
             f" A loss of {result.detectable:.2g} nats above the claim, shown by one of them as by randomised "
             "response, would have been found with probability 90 %."
         )
+    if result.stopped:
+        return f"{explain_stop(result.stopped)} {explanation}"
     return f"Interrupted. {explanation}" if result.interrupted else explanation

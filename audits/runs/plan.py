@@ -38,6 +38,7 @@ from audits.statistics.betting import LATE_START
 SCORE, LEARNED, LIKELIHOOD = DISTINGUISHERS = ("score", "learned", "likelihood")
 OWN_COINS = "own_coins"
 MAX_BLOCK_PAIRS = 8_192  # the arrays of so many games, those of one world, fit into a processor's cache
+CALL_BLOCK_PAIRS = 256  # where each game is a call that may be slow, since a run stops between blocks
 EXACT_PAIRS = 8_192  # blocks that start after so many pairs count their scores in bins
 _ROLES: dict[str, type] = {"learner": Learner, "adversary": Adversary, "referee": Referee}
 _SHIPPED = ("arena", "learners", "adversaries", "audits")
@@ -216,11 +217,12 @@ class Plan(PlanSettings):
 
     @first_block.default
     def _choose_first_block(self) -> int:
-        return first_block_pairs(self.games, until_refuted=self.until_refuted)
+        largest = _choose_largest(self.learner, self.referee)
+        return min(first_block_pairs(self.games, until_refuted=self.until_refuted), largest)
 
     @block.default
     def _choose_block(self) -> int:
-        return getattr(self.referee, "block_pairs", MAX_BLOCK_PAIRS)  # what is no referee is refused later
+        return _choose_largest(self.learner, self.referee)
 
     def __attrs_post_init__(self) -> None:
         for role, base in _ROLES.items():
@@ -304,6 +306,11 @@ def _describe_value(value: object) -> object:
     if callable(value) and not isinstance(value, ConceptClass):
         return fingerprint(value)
     return repr(value)
+
+
+def _choose_largest(learner: Learner, referee: Referee) -> int:
+    pairs = getattr(referee, "block_pairs", MAX_BLOCK_PAIRS)  # what is no player is refused later
+    return min(pairs, CALL_BLOCK_PAIRS) if getattr(learner, "one_call_a_game", False) else pairs
 
 
 def first_block_pairs(games: int, *, until_refuted: bool) -> int:

@@ -238,7 +238,8 @@ def _plan_betting(
 ) -> tuple[BlockSizes, dict[str, Any]]:
     """The blocks of an audit, and the settings of each of its tests."""
     share = error if claim.curve is None else error / 2  # a curve is tested beside (ε, δ)
-    sizes = BlockSizes(games, first_block_pairs(games, until_refuted=until_refuted), block)
+    first = min(first_block_pairs(games, until_refuted=until_refuted), block)
+    sizes = BlockSizes(games, first, block)
     half = keeps_half(games, until_refuted=until_refuted)
     return sizes, {"delta": claim.delta, "confidence": compute_confidence(share), "keep_half": half}
 

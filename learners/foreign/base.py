@@ -96,6 +96,10 @@ class ForeignMechanism(ReleaseLearner):
         """The releases of `games` independent games on the sample: a list or an array (games, ...)."""
 
     @property
+    def one_call_a_game(self) -> bool:
+        return not getattr(self, "vectorised", False)
+
+    @property
     def reads(self) -> Reads:
         """Of the points and the labels, what it reads anything of."""
         receives = getattr(self, "receives", BOTH)

@@ -11,6 +11,7 @@ from hypothesis import reject
 from hypothesis import strategies as st
 
 from arena import REFEREES, Figure1, Learner, Move, PrivacyUnit, Query, Release, Sample, Unlabelled, Voting
+from audits.adversary_search.obvious_scripts import list_obvious_samples
 from audits.adversary_search.point_strategies import (
     MAX_STRETCHES,
     MEMORIES,
@@ -234,4 +235,4 @@ def _draw_samples(
 
 SPACES[Figure1.name] = SearchSpace(draw=draw_queries, steps=(Ask, Follow, Challenge), rounds=MAX_QUERIES)
 SPACES[Voting.name] = SearchSpace(draw=draw_queries, steps=(Ask, Follow), rounds=MAX_QUERIES)
-SPACES[Release.name] = SearchSpace(draw=_draw_samples)
+SPACES[Release.name] = SearchSpace(draw=_draw_samples, obvious=list_obvious_samples)
