@@ -88,7 +88,7 @@ class SearchResult(Report):
     def document(self) -> Document:
         failed = self.confirmations - self.refuted
         doubt = f" {_DEPENDENT.format(failed)}" if failed >= _MANY_FAILED else ""
-        parts: list[Part] = [Facts(_rows(self)), Prose(_explain_outcome(self) + doubt)]
+        parts: list[Part] = [Facts(_rows(self)), Prose(explain_outcome(self) + doubt)]
         if self.plan is not None:
             plan = self.plan
             games = write_example_games(
@@ -174,7 +174,8 @@ def _describe_space(result: SearchResult) -> str:
     return words
 
 
-def _explain_outcome(result: SearchResult) -> str:
+def explain_outcome(result: SearchResult) -> str:
+    """What was found, or what was tried, in a few sentences."""
     if result.verdict is not None:
         return (
             f"Refuted: with confidence 1 - {result.error:g} the claim is false, and "

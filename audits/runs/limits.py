@@ -12,8 +12,6 @@ from contextlib import ExitStack
 from math import inf
 from typing import Any, Self
 
-import attrs
-
 from arena import Adversary, InvalidArgument, Learner, Referee, play
 from arena.engine import add_games, count_games
 from arena.errors import RAISED

@@ -225,7 +225,7 @@ def run(
     files: what the players come from; a ledger that was begun with others is refused. key: signs the ledger.
 
     limits: that end the run early, with a verdict marked `stopped`; the test is valid at any time. announce:
-    called with what the run costs, if it is long; None: with limits of its own, a warning of the log `audits`.
+    called with what the run costs, if that is over ten seconds.
 
     No figure depends on jobs, interruptions or the ledger. A keyboard interrupt ends the run early with a
     verdict marked `interrupted`. Errors of workers or of the ledger's disk have such a `verdict`.

@@ -97,6 +97,7 @@ class Outcome:
     claim: under test. error: the maximum probability that it is refuted although it is true.
     verdicts: one for each adversary that was audited; for a search, that of the confirmed adversary.
     ceiling: the largest ε in nats that the games could have certified. games: in each world, with a search's.
+    stopped: the limit that ended the test, "max_calls" or "max_seconds", if one did.
     """
 
     learner: str
@@ -106,6 +107,7 @@ class Outcome:
     ceiling: float
     games: int
     refutation: Refutation | None
+    stopped: str = ""
 
     @property
     def refuted(self) -> bool:
