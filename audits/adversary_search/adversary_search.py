@@ -37,8 +37,15 @@ from audits.adversary_search.search_report import SearchResult
 from audits.adversary_search.solved_start import SolvedStart, find_solved_start
 from audits.registry.match import get_given_curve
 from audits.runs.learner_failures import check_learner_first, refuse_failures, warn_of_failures
-from audits.runs.limits import Limits, announce_cost, explain_stop, time_game
-from audits.runs.plan import LEARNED, SCORE, Plan
+from audits.runs.limits import (
+    CHECKING_CALLS,
+    Limits,
+    announce_cost,
+    check_enough,
+    explain_stop,
+    time_game,
+)
+from audits.runs.plan import LEARNED, MIN_BLOCK_PAIRS, SCORE, Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
 from audits.runs.workers import Workers, map_in_order
@@ -51,8 +58,7 @@ _CONFIRM_GAMES = 20_000
 _MAX_CONFIRM_GAMES = 2_000_000
 _CONFIRM_FACTOR = 3  # times the games that the evidence so far suggests
 _FIRST_EXAMPLES = 64  # of the first run, where games are calls
-_CHECKING_CALLS = 500  # of all checks of a function, about
-_CALL_BLOCK, _MOST_BLOCKS = 16, 512  # pairs in each block of a confirmation where games are calls
+_MOST_BLOCKS = 512  # of a confirmation where games are calls
 _FAULT_GAMES = 2_000  # with faults every game is played by itself
 _ignore_overflow = partial(np.errstate, over="ignore", invalid="ignore")  # of the largest points there are
 
@@ -136,7 +142,9 @@ def search(
     )
     with Limits(max_calls, max_seconds) as limits:
         workers = Workers.from_jobs(jobs)
-        plan.announce(limits, announce, workers)
+        if learner.one_call_a_game:
+            check_enough(max_calls, plan.confirming_calls)
+            plan.announce(limits, announce, workers)
         check_learner_first(learner)
         result = plan.run(Workers() if limits.given else workers.choose_for(plan), watch, limits)
     tried = result.examples + result.rejected
@@ -172,11 +180,11 @@ class _SearchPlan:
     seed: int = attrs.field(validator=[whole, at_least(0)])
 
     def announce(self, limits: Limits, announce: Callable[[str], None] | None, workers: Workers) -> None:
-        """Say what the search costs, if each game is a call."""
+        """Say what the search of a learner costs of which each game is a call."""
         script = next(self.space.obvious(self.learner, self.protocol), None)
-        if self.learner.one_call_a_game and script is not None:
+        if script is not None:
             seconds = time_game(self.learner, script, script.referee)
-            calls = _CHECKING_CALLS + 2 * CALLS_AN_EXAMPLE * self.examples
+            calls = CHECKING_CALLS + 2 * CALLS_AN_EXAMPLE * self.examples
             jobs = 1 if limits.given else workers.jobs or 1
             announce_cost(self.learner, calls, seconds, limits, announce, jobs=jobs)
 
@@ -292,7 +300,7 @@ class _SearchPlan:
         number, examples = task
         target = self._make_target(self.pairs, "run", number)
         limits = Limits() if limits is None else limits
-        calls = limits.calls_left - min(limits.calls_left / 2, self._confirming_calls)
+        calls = limits.calls_left - min(limits.calls_left / 2, self.confirming_calls)
         obvious = () if number else tuple(self.space.obvious(self.learner, self.protocol))
         search = HypothesisRun(target, self.protocol, watch, self.data, obvious, calls, limits)
         with _ignore_overflow():
@@ -306,9 +314,9 @@ class _SearchPlan:
         return ceil(8 * log(2 / self.error) / log1p(exp(-self.claim.epsilon)))
 
     @property
-    def _confirming_calls(self) -> int:
+    def confirming_calls(self) -> int:
         """Calls that a clear leak takes to be confirmed, with all checks."""
-        return 2 * self._least_games + _CHECKING_CALLS
+        return self._least_games + CHECKING_CALLS
 
     def _make_target(self, pairs: int, *purpose: object) -> SearchTarget:
         seed = exploring_seed(self.seed, *purpose)
@@ -372,7 +380,7 @@ class _SearchPlan:
             enough = min(max(least, enough), most)
             games = enough if games is None else min(games, enough)
         if calls:  # blocks of equal sizes need no checks of larger ones
-            blocks = dict.fromkeys(("first_block", "block"), max(_CALL_BLOCK, games // _MOST_BLOCKS))
+            blocks = dict.fromkeys(("first_block", "block"), max(MIN_BLOCK_PAIRS, games // _MOST_BLOCKS))
         return Plan(
             learner=self.learner,
             adversary=script,

@@ -46,7 +46,6 @@ _PROMISING = 0.5  # z-score that an adversary needs for the second rung, and so 
 # Where games are calls: how many a drawn adversary may cost on average, with all further games of the best.
 CALLS_AN_EXAMPLE = 256
 _DRAWING = 0.5  # share of an exploration's calls in which others are drawn; the rest is for the best of them
-_RACING = 0.75  # share in which the obvious ones are played
 _MOST_DOUBLED = 4  # times that the games of an obvious adversary are doubled
 _RACE_THRESHOLD = 6.0  # nats: they are few, so that chance seldom exceeds it
 _MIN_SHRINKING = 2_048  # calls to shrink, at least; more if it took more to find the adversary
@@ -199,7 +198,7 @@ class HypothesisRun:
         z, doubled = dict.fromkeys(scripts, inf), dict.fromkeys(scripts, -1)
         while z:
             script = max(z, key=lambda script: z[script])  # the first of equal ones
-            self._afford(pairs[script], _RACING)
+            self._afford(pairs[script])
             doubled[script] += 1
             evidence = self._play_more(script, pairs[script], f"obvious {doubled[script]}")
             if evidence is not None and evidence.nats >= _RACE_THRESHOLD:

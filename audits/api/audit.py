@@ -18,7 +18,7 @@ from audits.registry.players import GivenAdversary, GivenLearner, is_function
 from audits.registry.suggestions import explain_arguments
 from audits.registry.user_files import UsedFiles
 from audits.runs.blocks import plan_audit
-from audits.runs.limits import LOGGER, Limits
+from audits.runs.limits import CHECKING_CALLS, LOGGER, Limits, check_enough
 from audits.runs.plan import PlanArguments, list_arguments
 from audits.runs.run import RunProgress, run
 from audits.runs.verdict import Verdict
@@ -108,6 +108,10 @@ def audit(
                 rounds=rounds,
             )
         plan, notes = plan_audit(match, option="epsilon=..., in nats", **plan_arguments)
+        if plan.learner.one_call_a_game:
+            check_enough(max_calls, CHECKING_CALLS)
+        if ledger is None:  # the plan of a ledger is the same, whatever the limits
+            plan = plan.fit_blocks(max_calls)
         store = Path(folder, "run.ledger") if ledger is None else Path(ledger)
         verdict = run(
             plan,

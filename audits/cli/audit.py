@@ -33,7 +33,7 @@ from audits.cli.output import Output, Quiet, format_command, print_note
 from audits.data.output_files import check_output_file
 from audits.registry.user_files import UsedFiles
 from audits.runs.blocks import plan_audit
-from audits.runs.limits import Limits
+from audits.runs.limits import CHECKING_CALLS, Limits, check_enough
 from audits.runs.plan import Plan, list_arguments
 from audits.runs.run import RunProgress
 from audits.runs.run import run as run_plan
@@ -200,6 +200,10 @@ def execute_plan(
         from audits.runs.run_page import check_html, write_html  # few audits have a page
 
         check_html(run.html, ledger)
+    if plan.learner.one_call_a_game:
+        check_enough(run.max_calls, CHECKING_CALLS)
+    if ledger is None:  # the plan of a ledger is the same, whatever the limits
+        plan = plan.fit_blocks(run.max_calls)
     with TemporaryDirectory() as folder:
         if run.html is not None and ledger is None:
             ledger = str(Path(folder, "run.ledger"))  # the page is written from it

@@ -19,6 +19,7 @@ from arena.settings import at_least, check_value, more_than, number, whole
 
 CALLS, SECONDS = "max_calls", "max_seconds"
 _REASONS = {CALLS: "it would have made more calls than max_calls", SECONDS: "max_seconds were over"}
+CHECKING_CALLS = 500  # of the checks of a function
 _LONG = 10.0  # seconds, from which on a cost is announced
 _MEASURABLE = 0.02  # seconds that the clock measures well
 _LONG_GAME = 1.0  # seconds, so that its modules do not matter
@@ -85,14 +86,13 @@ def explain_stop(reached: str) -> str:
     return f"Stopped, since {_REASONS[reached]}." if reached else ""
 
 
-def check_enough(max_calls: int | None, least: int, claim: object, error: float) -> None:
-    """Refuse a number of calls that could not refute the claim. Raises: InvalidArgument."""
+def check_enough(max_calls: int | None, least: int) -> None:
+    """Refuse a number of calls that leaves none for games that count. Raises: InvalidArgument."""
     if max_calls is not None and max_calls < least:
         raise InvalidArgument(
-            f"{CALLS} must be at least {least:,} to refute {claim} at error {error:g}, even for a learner "
-            "without privacy",
+            f"{CALLS} must be at least {least:,}, of which checks take up to {CHECKING_CALLS}",
             value=max_calls,
-            remedy="Allow more calls, or a larger error.",
+            remedy="Allow more calls.",
         )
 
 

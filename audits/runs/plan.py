@@ -39,6 +39,7 @@ SCORE, LEARNED, LIKELIHOOD = DISTINGUISHERS = ("score", "learned", "likelihood")
 OWN_COINS = "own_coins"
 MAX_BLOCK_PAIRS = 8_192  # the arrays of so many games, those of one world, fit into a processor's cache
 CALL_BLOCK_PAIRS = 256  # where each game is a call that may be slow, since a run stops between blocks
+MIN_BLOCK_PAIRS, _CALL_BLOCKS = 16, 64  # if few calls are allowed: the smallest block; blocks, at least half of it
 EXACT_PAIRS = 8_192  # blocks that start after so many pairs count their scores in bins
 _ROLES: dict[str, type] = {"learner": Learner, "adversary": Adversary, "referee": Referee}
 _SHIPPED = ("arena", "learners", "adversaries", "audits")
@@ -259,6 +260,13 @@ class Plan(PlanSettings):
         """The sizes of the blocks; with `until_refuted`, up to the largest number of games."""
         return BlockSizes(self.games, self.first_block, self.block)
 
+    def fit_blocks(self, max_calls: int | None) -> Plan:
+        """The plan in smaller blocks, where few calls are allowed and checks play as many games as a block."""
+        if max_calls is None or not self.learner.one_call_a_game:
+            return self
+        pairs = min(self.block, max(MIN_BLOCK_PAIRS, max_calls // _CALL_BLOCKS))
+        return attrs.evolve(self, first_block=min(self.first_block, pairs), block=pairs)
+
     def describe(self) -> dict[str, object]:
         """The plan as plain data, which a ledger stores: equal for equal plans, on any machine."""
         fields = [field for field in attrs.fields(Plan) if field.name != "given_curve"]
@@ -315,7 +323,7 @@ def _choose_largest(learner: Learner, referee: Referee) -> int:
 
 def first_block_pairs(games: int, *, until_refuted: bool) -> int:
     """The usual size of the first block, on which nothing is bet: small where the run may stop early."""
-    return 16 if until_refuted else max(1, min(MAX_BLOCK_PAIRS, ceil(games / 10)))
+    return MIN_BLOCK_PAIRS if until_refuted else max(1, min(MAX_BLOCK_PAIRS, ceil(games / 10)))
 
 
 def keeps_half(games: int, *, until_refuted: bool) -> bool:

@@ -25,7 +25,7 @@ from audits.registry.players import GivenLearner, configure_adversary, configure
 from audits.registry.suggestions import explain_arguments
 from audits.runs.blocks import choose_distinguisher
 from audits.runs.learner_failures import check_learner_first
-from audits.runs.limits import LOGGER, Limits, explain_stop
+from audits.runs.limits import CHECKING_CALLS, LOGGER, Limits, check_enough, explain_stop
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
@@ -145,6 +145,8 @@ class _PrivacyTest:
         compute_confidence(self.error)  # refuses an invalid error before anything is played
         if against is None:
             return self._search()
+        if self.learner.one_call_a_game:
+            check_enough(self.limits.max_calls, CHECKING_CALLS)
         if not self.until_refuted:
             check_learner_first(self.learner)
         opponents: list[Any] = list(against) if isinstance(against, list | tuple) else [against]
@@ -190,7 +192,7 @@ class _PrivacyTest:
             until_refuted=self.until_refuted,
             seed=self.seed,
             distinguisher=self.distinguisher or choose_distinguisher(self.learner, adversary, referee),
-        )
+        ).fit_blocks(self.limits.max_calls)
 
     def _configure(self, opponent: Opponent) -> tuple[Adversary, Referee]:
         adversary = configure_adversary(opponent, {}, learner=self.learner)
