@@ -67,7 +67,7 @@ _counts: ContextVar[tuple[GameCount, ...]] = ContextVar("counts", default=())
 
 @contextmanager
 def count_games() -> Iterator[GameCount]:
-    """Count the games that are played meanwhile, those of checks in new processes too; not those of workers."""
+    """Count the games that are played meanwhile, by checks in new processes too, but not by workers."""
     count = GameCount()
     token = _counts.set((*_counts.get(), count))
     try:

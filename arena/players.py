@@ -106,8 +106,8 @@ class Learner(ABC):
 
     @property
     def one_call_a_game(self) -> bool:
-        """Whether every game is one call, with random numbers of its own, of code that may be slow. Checks and
-        searches then make few calls; what games could share is memory, for which they are checked."""
+        """Whether every game is one call, with random numbers of its own, of code that may be slow. Checks
+        and searches then make few calls; what games could share is memory, which is looked for."""
         return False
 
     @property

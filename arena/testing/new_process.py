@@ -67,7 +67,9 @@ def _read(name: str, answer: bytes | None) -> Any:
             f"a new process plays some games with it within {_SECONDS} s",
             "it was still playing: make it faster",
         )
-    done, result, games = pickle.loads(answer) if answer else (False, "the process ended without its games", 0)
+    done, result, games = (
+        pickle.loads(answer) if answer else (False, "the process ended without its games", 0)
+    )
     add_games(games)
     if not done:
         raise NotConforming(name, "it can play in a new process", result)

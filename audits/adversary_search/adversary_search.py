@@ -103,9 +103,8 @@ def search(
     max_calls, max_seconds: limits, see `audits.runs.limits`; with one of them the search is one process.
     announce: called with what the search costs, if it is long; default: a warning of the log `audits`.
 
-    A learner of which each game is a call is weighed by few games at a time, in at most 512 calls for every
-    example and some for checks. A keyboard interrupt ends the search; the result so far is marked `interrupted`. Warns if the learner
-    fails in some games.
+    If each game is a call, an example costs at most 512 of them on average. A keyboard interrupt ends the
+    search; the result so far is marked `interrupted`. Warns if the learner fails in some games.
 
     Raises: InvalidArgument; WorkersFailed; NotConforming if the learner fails `arena.testing.check_learner`;
     NothingTested if it fails in, or declines, every game; whatever a referee raises in other games.
@@ -199,7 +198,9 @@ class _SearchPlan:
         try:
             start = find_solved_start(self.learner, self.protocol, self.claim)
             if start is not None:
-                confirmations, confirmed = self._confirm(start.script, False, start.rate(self.claim), 0, limits)
+                confirmations, confirmed = self._confirm(
+                    start.script, False, start.rate(self.claim), 0, limits
+                )
             with closing(self._explore_runs(workers, watch, explorations, limits)) as runs:
                 for explored in runs if confirmed is None else ():
                     if explored.adversary is not None:

@@ -33,8 +33,13 @@ _MIN_Z = 0.5  # z-score below which bets are not computed
 # Stages: a factor of the number of games, and the z-score that is needed to go on to the next stage.
 _STAGES = (("first", 1.0, 1.5), ("more", 8.0, 2.5), ("most", 64.0, inf))
 # Where games are calls, far fewer come first, and a stage adds to the games of those before it.
-_CALL_STAGES = (("few", 1 / 8, 0.5), ("some", 0.5, 1.0), ("first", 2.0, 1.5), ("more", 8.0, 2.0))
-_CALL_STAGES += (("most", 32.0, inf),)
+_CALL_STAGES = (
+    ("few", 1 / 8, 0.5),
+    ("some", 0.5, 1.0),
+    ("first", 2.0, 1.5),
+    ("more", 8.0, 2.0),
+    ("most", 32.0, inf),
+)
 _CONCLUSIVE, _ENOUGH = 32.0, 12.0  # nats; where games are calls
 _FIRST_ROUNDS = 2**17  # rounds of an adversary's first games in each world; long games are played less often
 _MIN_PAIRS = 64

@@ -8,8 +8,9 @@ fewer of them. What this can find: docs/proofs/search.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
-from math import ceil, exp, inf, isfinite, sqrt
+from math import exp, inf, isfinite, sqrt
 
 import attrs
 from hypothesis import HealthCheck, Phase, Verbosity, given, reject, seed, settings
@@ -142,8 +143,6 @@ class HypothesisRun:
         if result.adversary is None and not result.interrupted:
             try:
                 result.rungs = self._climb_rungs(played)
-            except _LimitReached:
-                pass
             except KeyboardInterrupt:
                 result.interrupted = True
         result.evidence = None if result.adversary is None else self._evidence[result.adversary]
@@ -164,15 +163,14 @@ class HypothesisRun:
             verbosity=Verbosity.quiet,
             print_blob=False,
         )
-        try:
+        # Unsatisfiable: the learner declined every adversary.
+        with suppress(_ThresholdPassed, _ShrinksExhausted, Unsatisfiable):
             seed(self._target.seed)(limit(given(scripts)(self._try_adversary)))()
-        except (_ThresholdPassed, _ShrinksExhausted, Unsatisfiable):
-            pass  # Unsatisfiable: the learner declined every adversary
 
     def _afford(self, pairs: int, share: float = 1.0) -> None:
         """Refuse games that exceed a limit, or this share of the calls. Raises: _LimitReached."""
         reached = CALLS if self._count.games + 2 * pairs > share * self._calls else ""
-        reached = reached or self._limits.find_reached()
+        reached = reached or self._limits.find_reached(2 * pairs)
         if reached:
             self._result.stopped = reached
             raise _LimitReached
@@ -181,11 +179,14 @@ class HypothesisRun:
         most = _DRAWING * min(self._calls, self._usual_calls)
         if self._result.adversary is not None:
             most = min(self._calls, self._most_shrinking)
+        elif self._limits.find_reached(2 * pairs) == SECONDS:
+            self._result.stopped = SECONDS
+            raise _LimitReached
         return self._count.games + 2 * pairs <= most
 
     def _play_obvious(self, scripts: Sequence[Script]) -> None:
-        """Play the obvious adversaries as the others. Where games are calls, play a few of each, and then again
-        and again double those of the one with the largest z-score, until one passes a threshold."""
+        """Play the obvious adversaries as the others. Where games are calls, play a few of each, and then
+        always double those of the one with the largest z-score, until one passes a threshold."""
         target, result = self._target, self._result
         if not target.learner.one_call_a_game:
             for script in scripts:
@@ -237,7 +238,7 @@ class HypothesisRun:
             needed = promising if len(left) < size else max(promising, min(z[script] for script in left))
             rungs.append(Rung(pairs=pairs, adversaries=len(left), needed=needed))
             for script in left:
-                if self._limits.find_reached():
+                if self._limits.find_reached(2 * pairs):
                     self._result.stopped = SECONDS
                     return tuple(rungs[:-1])
                 number, stage = limit_pairs(script, pairs, _RUNG_ROUNDS), f"rung {pairs}"

@@ -111,7 +111,7 @@ def audit(
         if plan.learner.one_call_a_game:
             check_enough(max_calls, CHECKING_CALLS)
         if ledger is None:  # the plan of a ledger is the same, whatever the limits
-            plan = plan.fit_blocks(max_calls)
+            plan = plan.fit_blocks(max_calls, max_seconds)
         store = Path(folder, "run.ledger") if ledger is None else Path(ledger)
         verdict = run(
             plan,

@@ -203,7 +203,7 @@ def execute_plan(
     if plan.learner.one_call_a_game:
         check_enough(run.max_calls, CHECKING_CALLS)
     if ledger is None:  # the plan of a ledger is the same, whatever the limits
-        plan = plan.fit_blocks(run.max_calls)
+        plan = plan.fit_blocks(run.max_calls, run.max_seconds)
     with TemporaryDirectory() as folder:
         if run.html is not None and ledger is None:
             ledger = str(Path(folder, "run.ledger"))  # the page is written from it

@@ -36,7 +36,10 @@ def format_command(*, left_out: tuple[str, ...] = ()) -> str:
     words = ["arena", *context.command_path.removeprefix(context.find_root().command_path).split()]
     for parameter in context.command.params:
         name = parameter.name or ""
-        if name in (*UNRECORDED, *left_out) or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+        if (
+            name in (*UNRECORDED, *left_out)
+            or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE
+        ):
             continue
         is_list = parameter.multiple or parameter.nargs != 1
         for value in context.params[name] if is_list else [context.params[name]]:

@@ -45,7 +45,8 @@ class Limits:
             check_value(SECONDS, max_seconds, number, more_than(0))
         self.max_calls, self.max_seconds = max_calls, max_seconds
         self.reached = ""  # by which the run was stopped
-        self._end = inf if max_seconds is None else clock() + max_seconds
+        self._begin = clock()
+        self._end = inf if max_seconds is None else self._begin + max_seconds
         self._stack = ExitStack()
         self._count: Any = None
 
@@ -71,10 +72,13 @@ class Limits:
         return inf if self.max_calls is None else self.max_calls - self.calls
 
     def find_reached(self, calls: int = 0) -> str:
-        """The limit that so many further calls would exceed: "max_calls", "max_seconds", or "" for none."""
+        """The limit that so many further calls would exceed: "max_calls", "max_seconds", or "" for none. They
+        are taken to last as long as those so far."""
         if calls > self.calls_left:
             return CALLS
-        return SECONDS if clock() >= self._end else ""
+        now = clock()
+        each = (now - self._begin) / self.calls if self.calls else 0.0
+        return SECONDS if now + calls * each >= self._end else ""
 
     def count_elsewhere(self, calls: int) -> None:
         """Count calls that a worker has made."""
@@ -100,7 +104,7 @@ def check_enough(max_calls: int | None, least: int) -> None:
 
 
 def time_game(learner: Learner, adversary: Adversary, referee: Referee, *, faults: bool = False) -> float:
-    """Seconds that a game takes, by four calls of a slow function or 52 of a fast one; 0 if it cannot play."""
+    """Seconds that a game takes, by 4 calls of a slow function or 52 of a fast one; 0 if it cannot play."""
 
     def time_games(games: int) -> float:
         start = clock()
@@ -132,10 +136,20 @@ def announce_cost(
     jobs: int = 1,
 ) -> None:
     """Say how many calls follow at most and how long they take, if that is over ten seconds: by default as a
-    warning of the log `audits`. seconds: of a call."""
+    warning of the log `audits`. seconds: of a call. Raises: InvalidArgument if the time is too short."""
+    needed = CHECKING_CALLS * seconds
+    if learner.one_call_a_game and limits.max_seconds is not None and needed > limits.max_seconds:
+        raise InvalidArgument(
+            f"{SECONDS} must allow {CHECKING_CALLS} calls for checks, and a call of {learner.name} takes "
+            f"{_describe_seconds(seconds)}",
+            value=limits.max_seconds,
+            remedy=f"Allow more than {needed:.0f} s.",
+        )
     if limits.max_calls is not None:
         calls = min(calls, limits.max_calls)
-    longest = min(calls * seconds / jobs, inf if limits.max_seconds is None else limits.max_seconds)
+    longest = calls * seconds / jobs
+    if limits.max_seconds is not None and longest > limits.max_seconds:
+        longest, calls = limits.max_seconds, int(limits.max_seconds * jobs / seconds)
     if longest <= _LONG:
         return
     bounds = "" if limits.given else "; max_calls and max_seconds set limits"

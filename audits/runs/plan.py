@@ -39,7 +39,9 @@ SCORE, LEARNED, LIKELIHOOD = DISTINGUISHERS = ("score", "learned", "likelihood")
 OWN_COINS = "own_coins"
 MAX_BLOCK_PAIRS = 8_192  # the arrays of so many games, those of one world, fit into a processor's cache
 CALL_BLOCK_PAIRS = 256  # where each game is a call that may be slow, since a run stops between blocks
-MIN_BLOCK_PAIRS, _CALL_BLOCKS = 16, 64  # if few calls are allowed: the smallest block; blocks, at least half of it
+MIN_BLOCK_PAIRS = 16
+# Where calls are limited, a block is one in 128 of them; where time is, as if so many calls were allowed.
+_CALL_BLOCKS, _TIMED_CALLS = 64, 2_048
 EXACT_PAIRS = 8_192  # blocks that start after so many pairs count their scores in bins
 _ROLES: dict[str, type] = {"learner": Learner, "adversary": Adversary, "referee": Referee}
 _SHIPPED = ("arena", "learners", "adversaries", "audits")
@@ -260,11 +262,12 @@ class Plan(PlanSettings):
         """The sizes of the blocks; with `until_refuted`, up to the largest number of games."""
         return BlockSizes(self.games, self.first_block, self.block)
 
-    def fit_blocks(self, max_calls: int | None) -> Plan:
-        """The plan in smaller blocks, where few calls are allowed and checks play as many games as a block."""
-        if max_calls is None or not self.learner.one_call_a_game:
+    def fit_blocks(self, max_calls: int | None, max_seconds: float | None) -> Plan:
+        """The plan in smaller blocks, where calls are limited, since checks play as many games as a block."""
+        if (max_calls is None and max_seconds is None) or not self.learner.one_call_a_game:
             return self
-        pairs = min(self.block, max(MIN_BLOCK_PAIRS, max_calls // _CALL_BLOCKS))
+        calls = _TIMED_CALLS if max_seconds is not None else max_calls or 0
+        pairs = min(self.block, max(MIN_BLOCK_PAIRS, calls // _CALL_BLOCKS))
         return attrs.evolve(self, first_block=min(self.first_block, pairs), block=pairs)
 
     def describe(self) -> dict[str, object]:

@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from audits.runs.ledger import Ledger
 
 _CHOOSING_SHARE = 5  # one game in five serves to choose a distinguisher
-# Of checks after a refutation: calls to see that a learner remembers nothing; and for each pair of a block that
-# is larger than the first.
+# Calls of checks after a refutation: of memory, and for each pair of a block larger than the first.
 _MEMORY_CALLS, _CALLS_TO_CHECK = 32, 6
 _SMALL_BATCH = 16  # games, which are enough if no game differs from the others of its block
 
@@ -241,7 +240,8 @@ def run(
     start = time.perf_counter()
     limits = Limits() if limits is None else limits
     if announce is not None:
-        _announce_cost(plan, workers, limits, announce)
+        seconds = time_game(plan.learner, plan.adversary, plan.referee, faults=plan.faults)
+        announce_cost(plan.learner, 2 * plan.games, seconds, limits, announce, jobs=workers.jobs or 1)
     record = check_players(plan)
     workers = workers.choose_for(plan)
     estimators = AuditEstimators(plan, all_estimators=all_estimators)
@@ -365,14 +365,15 @@ def _iterate_blocks(
     first_blocks: list[Block] = []
     for indices in (range(exact), range(exact, len(plan.blocks))):
         bins = choose_bins(plan, first_blocks) if first_blocks else EXACT
-        missing = [index for index in indices if index not in stored] if stored else indices
+        missing: Sequence[int] = [index for index in indices if index not in stored] if stored else indices
         missing = _keep_affordable(plan, missing, limits)
         played = 0
         with closing(play_blocks(plan, missing, workers, bins=bins, keep=keep)) as new_blocks:
             for index in indices:
                 is_new = index not in stored
                 if is_new:
-                    limits.reached = CALLS if played == len(missing) else limits.find_reached()
+                    size = 2 * plan.blocks[index]
+                    limits.reached = CALLS if played == len(missing) else limits.find_reached(size)
                     if limits.reached:
                         return
                     played += 1
@@ -385,7 +386,7 @@ def _iterate_blocks(
 
 
 def _keep_affordable(plan: Plan, missing: Sequence[int], limits: Limits) -> Sequence[int]:
-    """The first of the missing blocks, with which the calls of the limits suffice, and for checks after them."""
+    """The first of the missing blocks, as many as the calls of the limits suffice for, with later checks."""
     if limits.max_calls is None:
         return missing
     left = limits.calls_left - _MEMORY_CALLS
@@ -395,10 +396,3 @@ def _keep_affordable(plan: Plan, missing: Sequence[int], limits: Limits) -> Sequ
         if left < after:
             return missing[:place]
     return missing
-
-
-def _announce_cost(
-    plan: Plan, workers: Workers, limits: Limits, announce: Callable[[str], None]
-) -> None:
-    seconds = time_game(plan.learner, plan.adversary, plan.referee, faults=plan.faults)
-    announce_cost(plan.learner, 2 * plan.games, seconds, limits, announce, jobs=workers.jobs or 1)

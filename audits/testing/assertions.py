@@ -77,15 +77,15 @@ def assert_private(
     budget: "quick", "usual", "long" or a `Budget`. games: in each world, instead of the budget's; for a
         search, those that confirm an adversary.
     distinguisher: as in `Plan`; default: the adversary's score, otherwise the better of the others.
-    seed: random seed, an integer ≥ 0. The same test always has the same outcome, unless `max_seconds` ends it.
-    max_calls, max_seconds: as in `audits.audit`, for the whole test, whose `Outcome` says that one ended it.
+    seed: random seed, an integer ≥ 0. The same test always has the same outcome.
+    max_calls, max_seconds: as in `audits.audit`, for the whole test; `Outcome.stopped` says if one ended it.
     allow_underpowered: play even if the games could not refute the claim of a learner without privacy.
 
-    A test of over ten seconds says what it costs, as a warning of the log `audits`. A keyboard interrupt has
-    the figures so far as its message.
+    A test of over ten seconds says what it costs, as a warning of the log `audits`.
 
-    Raises: NotPrivate if the claim is refuted; Underpowered, also if a limit left too few games; NotConforming if the learner fails
-    `check_learner`; NothingTested if no claim could be refuted; InvalidArgument; errors of a referee.
+    Raises: NotPrivate if the claim is refuted; Underpowered; NotConforming if the learner fails
+    `check_learner`; NothingTested if no claim could be refuted, or a limit left too few games;
+    InvalidArgument; errors of a referee; KeyboardInterrupt with the figures so far.
     """
     __tracebackhide__ = True
     player = configure_learner(learner, {})
@@ -192,7 +192,7 @@ class _PrivacyTest:
             until_refuted=self.until_refuted,
             seed=self.seed,
             distinguisher=self.distinguisher or choose_distinguisher(self.learner, adversary, referee),
-        ).fit_blocks(self.limits.max_calls)
+        ).fit_blocks(self.limits.max_calls, self.limits.max_seconds)
 
     def _configure(self, opponent: Opponent) -> tuple[Adversary, Referee]:
         adversary = configure_adversary(opponent, {}, learner=self.learner)
@@ -237,6 +237,9 @@ class _PrivacyTest:
         refutation = None
         if result.plan is not None and result.verdict is not None:
             refutation = Refutation(plan=result.plan, verdict=result.verdict, search=result)
+        if result.stopped:  # what so many games of one adversary could have shown
+            self._refuse_powerless(result.games, share, result.stopped)
+            games = min(games, result.games)
         ceiling = compute_ceiling(games, claim=self.claim, error=share)
         return self._make_outcome(verdicts, refutation, ceiling, result.games, result.stopped)
 
