@@ -237,7 +237,9 @@ def test_an_interrupt_gives_what_there_is() -> None:
 @pytest.mark.thorough
 def test_a_search_whose_adversaries_are_all_declined_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(script_strategies, "samples", lambda *arguments: st.just(Sample([0.0], [0], [3])))
-    monkeypatch.setitem(SPACES, "Release", attrs.evolve(SPACES["Release"], obvious=lambda *arguments: iter(())))
+    monkeypatch.setitem(
+        SPACES, "Release", attrs.evolve(SPACES["Release"], obvious=lambda *arguments: iter(()))
+    )
     with pytest.raises(NothingTested, match="configured for 12 examples, got 3"):
         search(RandomisedResponse(size=12), examples=5, pairs=8)
 

@@ -1,4 +1,4 @@
-"""Searches of functions of which each game is a call: how many calls they make, what they play first, limits."""
+"""Searches of functions of which each game is a call: how many they make, what they play first, limits."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def learner_of(function: Callable[..., Any], **settings: Any) -> Function:
     return Function(function=function, receives="points", epsilon=1.0, domain=DOMAIN, **settings)
 
 
-# --- calls ----------------------------------------------------------------------------------------------------
+# --- calls --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_all_games_of_a_process_are_counted(counter: Counter) -> None:
     assert count.games == counter.calls  # with those in new processes
 
 
-# --- obvious adversaries --------------------------------------------------------------------------------------
+# --- obvious adversaries ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("neighbours", RELATIONS)
@@ -166,7 +166,7 @@ def test_a_learner_of_a_fixed_size_gets_samples_of_that_size() -> None:
     assert {script.world_0.size for script in scripts} == {12}
 
 
-# --- limits ---------------------------------------------------------------------------------------------------
+# --- limits -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("max_calls", [1_500, pytest.param(10_000, marks=pytest.mark.thorough)])
