@@ -224,8 +224,9 @@ class HypothesisRun:
         """Play the best of the explored adversaries again, until the evidence of one passes the threshold."""
         target = self._target
         z = {script: evidence.z for script, evidence in explored.items()}
-        first = target.few
-        pairs, size = first * _FACTOR, max(1, len(explored) // _FIRST_SHARE)
+        pairs, size = target.few * _FACTOR, max(1, len(explored) // _FIRST_SHARE)
+        if target.few < target.pairs and self._count_affordable(size, _FACTOR * pairs) == size:
+            pairs *= _FACTOR
         rungs: list[Rung] = []
         left = list(explored)
         while left and pairs <= _MOST * target.pairs:
