@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from math import inf
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from arena import Adversary, InvalidArgument, Learner, Referee, play
 from arena.engine import add_games, count_games
@@ -20,6 +20,9 @@ from arena.settings import at_least, check_value, more_than, number, whole
 CALLS, SECONDS = "max_calls", "max_seconds"
 _REASONS = {CALLS: "it would have made more calls than max_calls", SECONDS: "max_seconds were over"}
 CHECKING_CALLS = 500  # of the checks of a function
+CHECKED_AGAIN = 32  # calls after a refutation, to see that a learner remembers nothing
+_REPEATED = 0.1  # share of games, but at least the first block, that may be played again
+_CALLS_TO_CHECK = 6  # for each pair of a block that is larger than the first
 _LONG = 10.0  # seconds, from which on a cost is announced
 _MEASURABLE = 0.02  # seconds that the clock measures well
 _LONG_GAME = 1.0  # seconds, so that its modules do not matter
@@ -28,6 +31,12 @@ _REPETITIONS = 3  # of which the shortest counts, since other processes may inte
 _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
 LOGGER = logging.getLogger("audits")
 clock = time.monotonic
+
+
+class SupportsIndexing(Protocol):
+    """What has an integer for an index, as the sizes of blocks."""
+
+    def __getitem__(self, index: int, /) -> int: ...
 
 
 class Limits:
@@ -79,6 +88,19 @@ class Limits:
         now = clock()
         each = (now - self._begin) / self.calls if self.calls else 0.0
         return SECONDS if now + calls * each >= self._end else ""
+
+    def keep_affordable(self, missing: Sequence[int], sizes: SupportsIndexing) -> Sequence[int]:
+        """The first of the missing blocks, by index, for which the calls suffice, with checks that follow.
+        sizes: of all blocks, in pairs."""
+        if self.max_calls is None:
+            return missing
+        left = self.calls_left - CHECKED_AGAIN - 2 * sizes[0]
+        for place, index in enumerate(missing):
+            left -= 2 * (1 + _REPEATED) * sizes[index]
+            after = _CALLS_TO_CHECK * sizes[index] if sizes[index] > sizes[0] else 0
+            if left < after:
+                return missing[:place]
+        return missing
 
     def count_elsewhere(self, calls: int) -> None:
         """Count calls that a worker has made."""

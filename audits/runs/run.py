@@ -25,7 +25,7 @@ from audits.runs.blocks import (
     play_blocks,
     uses_common_random_numbers,
 )
-from audits.runs.limits import CALLS, Limits, announce_cost, time_game
+from audits.runs.limits import CALLS, CHECKED_AGAIN, Limits, announce_cost, time_game
 from audits.runs.plan import LEARNED, Plan, PlanSettings
 from audits.runs.verdict import RunNotes, RunStopped, Verdict
 from audits.runs.workers import Workers
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from audits.runs.ledger import Ledger
 
 _CHOOSING_SHARE = 5  # one game in five serves to choose a distinguisher
-# Calls of checks after a refutation: of memory, and for each pair of a block larger than the first.
-_MEMORY_CALLS, _CALLS_TO_CHECK = 32, 6
 _SMALL_BATCH = 16  # games, which are enough if no game differs from the others of its block
 
 
@@ -366,14 +364,14 @@ def _iterate_blocks(
     for indices in (range(exact), range(exact, len(plan.blocks))):
         bins = choose_bins(plan, first_blocks) if first_blocks else EXACT
         missing: Sequence[int] = [index for index in indices if index not in stored] if stored else indices
-        missing = _keep_affordable(plan, missing, limits)
+        missing = limits.keep_affordable(missing, plan.blocks)
         played = 0
         with closing(play_blocks(plan, missing, workers, bins=bins, keep=keep)) as new_blocks:
             for index in indices:
                 is_new = index not in stored
                 if is_new:
-                    size = 2 * plan.blocks[index]
-                    limits.reached = CALLS if played == len(missing) else limits.find_reached(size)
+                    calls = 2 * plan.blocks[index] + CHECKED_AGAIN
+                    limits.reached = CALLS if played == len(missing) else limits.find_reached(calls)
                     if limits.reached:
                         return
                     played += 1
@@ -383,16 +381,3 @@ def _iterate_blocks(
                 if index < exact:
                     first_blocks.append(block)
                 yield block, is_new
-
-
-def _keep_affordable(plan: Plan, missing: Sequence[int], limits: Limits) -> Sequence[int]:
-    """The first of the missing blocks, as many as the calls of the limits suffice for, with later checks."""
-    if limits.max_calls is None:
-        return missing
-    left = limits.calls_left - _MEMORY_CALLS
-    for place, index in enumerate(missing):
-        left -= 2 * plan.blocks[index]
-        after = _CALLS_TO_CHECK * plan.blocks[index] if plan.blocks[index] > plan.blocks[0] else 0
-        if left < after:
-            return missing[:place]
-    return missing
