@@ -48,6 +48,7 @@ _PROMISING = 0.5  # z-score that an adversary needs for the second rung, and so 
 CALLS_AN_EXAMPLE = 256
 _DRAWING = 0.5  # share of an exploration's calls in which others are drawn; the rest is for the best of them
 _MOST_DOUBLED = 4  # times that the games of an obvious adversary are doubled
+_ABOUT = 0.7  # of the largest z-score, from which on the simplest of the obvious adversaries is preferred
 _RACE_THRESHOLD = 6.0  # nats: they are few, so that chance seldom exceeds it
 _MIN_SHRINKING = 2_048  # calls to shrink, at least; more if it took more to find the adversary
 _POWER = 0.9
@@ -198,7 +199,8 @@ class HypothesisRun:
         pairs = dict.fromkeys(scripts, max(2, target.few // 2))
         z, doubled = dict.fromkeys(scripts, inf), dict.fromkeys(scripts, -1)
         while z:
-            script = max(z, key=lambda script: z[script])  # the first of equal ones
+            least = _ABOUT * max(z.values())
+            script = next(each for each in scripts if z.get(each, -inf) >= least)  # the simplest of the best
             self._afford(pairs[script])
             doubled[script] += 1
             evidence = self._play_more(script, pairs[script], f"obvious {doubled[script]}")
