@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 
 import attrs
@@ -53,6 +55,33 @@ class Played:
         return [part for reply in self.replies for part in reply.parts]
 
 
+@attrs.define(eq=False)
+class GameCount:
+    """The number of games that were played, of both worlds."""
+
+    games: int = 0
+
+
+_counts: ContextVar[tuple[GameCount, ...]] = ContextVar("counts", default=())
+
+
+@contextmanager
+def count_games() -> Iterator[GameCount]:
+    """Count the games that are played meanwhile, by checks in new processes too, but not by workers."""
+    count = GameCount()
+    token = _counts.set((*_counts.get(), count))
+    try:
+        yield count
+    finally:
+        _counts.reset(token)
+
+
+def add_games(games: int) -> None:
+    """Count games that were played in another process."""
+    for count in _counts.get():
+        count.games += games
+
+
 def play(
     learner: Learner,
     adversary: Adversary,
@@ -98,6 +127,7 @@ def play(
     own = freeze(np.array(worlds, bool))
     if own.shape != (games,):
         raise InvalidArgument(f"worlds must have shape ({games},), one for each game", value=own.shape)
+    add_games(games)
     relation = read_relation_of(learner if referee.challenges else None)
     play_batch = partial(_play_batch, learner, adversary, referee, relation, record, faults, scorebook, watch)
     if not plays_single:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from numbers import Real
@@ -71,24 +72,35 @@ def check_learner(learner: Learner, *, sample: Any = None, games: int = 2_000) -
         # The same game for the same random numbers.
         if not learner.own_coins:
             check_repeats(learner, probe, probe.referee, learner.own_name)
-        # Independent games, with the distribution of single games.
-        check_games(learner, probe, games)
-        # If it declares common random numbers: the same bits, whatever other games receive.
-        if learner.common_random_numbers:
-            check_common_bits(learner, probe)
-        # If it declares its output distribution: values or answers with these probabilities.
-        _check_law(learner, probe, games)
-        # Independent games and the declared distribution on other samples, which show other noise.
-        for other in training_sets[1:]:
-            _check_on_sample(learner, attrs.evolve(probe, sample=other), games)
-        # The same distribution however a list of examples is divided into runs.
+        if not learner.one_call_a_game:
+            _check_batches(learner, probe, games, training_sets[1:], is_given=sample is not None)
+        # It can be trained on `some_points` and asked about them.
         if not learner.receives_records:
-            for runs in [training_set] if sample else [training_set, *_repeat_examples(learner)]:
-                _check_divisions(learner, attrs.evolve(probe, sample=runs), games)
-            # It can be trained on `some_points` and asked about them.
             _play_some_points(learner, protocol)
         # Capabilities that it has beyond its protocol.
         _check_capabilities(learner, probe)
+
+
+def _check_batches(
+    learner: Learner, probe: Probe, games: int, others: Sequence[Any], *, is_given: bool
+) -> None:
+    """Check by statistics what games of one call each cannot violate, except by memory. others: training sets
+    besides that of the probe, which is the caller's if `is_given`."""
+    # Independent games, with the distribution of single games.
+    check_games(learner, probe, games)
+    # If it declares common random numbers: the same bits, whatever other games receive.
+    if learner.common_random_numbers:
+        check_common_bits(learner, probe)
+    # If it declares its output distribution: values or answers with these probabilities.
+    _check_law(learner, probe, games)
+    # Independent games and the declared distribution on other samples, which show other noise.
+    for other in others:
+        _check_on_sample(learner, attrs.evolve(probe, sample=other), games)
+    # The same distribution however a list of examples is divided into runs.
+    if learner.receives_records:
+        return
+    for runs in [probe.sample] if is_given else [probe.sample, *_repeat_examples(learner)]:
+        _check_divisions(learner, attrs.evolve(probe, sample=runs), games)
 
 
 def _check_long_games(learner: Learner, protocol: str, sample: Sample) -> bool:

@@ -24,6 +24,7 @@ from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 
+from arena.engine import add_games, count_games
 from arena.errors import CannotBeSent, NotConforming, describe_error
 from arena.parcels import pack, unpack
 
@@ -81,7 +82,10 @@ def _read(name: str, answer: bytes | None, hint: str) -> Any:
             f"a new process plays some games with it within {_SECONDS} s",
             f"it was still playing: make it faster{hint}",
         )
-    done, result = pickle.loads(answer) if answer else (False, "the process ended without its games")
+    done, result, games = (
+        pickle.loads(answer) if answer else (False, "the process ended without its games", 0)
+    )
+    add_games(games)
     if not done:
         raise NotConforming(name, "it can play in a new process", result + hint)
     return result
@@ -224,11 +228,12 @@ def _write_answer(request: BinaryIO, out: BinaryIO, perform: Callable[[bytes], A
     null = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(null, number)
-    try:
-        answer = True, perform(content)
-    except BaseException as error:  # the user's code may raise anything
-        answer = False, describe_error(error)
-    out.write(pickle.dumps(answer))
+    with count_games() as count:
+        try:
+            answer = True, perform(content)
+        except BaseException as error:  # the user's code may raise anything
+            answer = False, describe_error(error)
+    out.write(pickle.dumps((*answer, count.games)))
     out.flush()
 
 

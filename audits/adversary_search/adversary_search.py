@@ -13,7 +13,7 @@ from math import ceil, exp, inf, log, log1p
 import attrs
 import numpy as np
 
-from arena import Claim, InvalidArgument, Learner, PlayerError, ProtocolViolation, Sample
+from arena import Claim, InvalidArgument, Learner, NothingTested, PlayerError, ProtocolViolation, Sample
 from arena.settings import at_least, check_value, less_than, more_than, whole
 from audits.adversary_search import exploration
 from audits.adversary_search.evidence import (
@@ -24,7 +24,12 @@ from audits.adversary_search.evidence import (
     play_halves,
     weigh_halves,
 )
-from audits.adversary_search.exploration import Exploration, HypothesisRun, detectable_loss
+from audits.adversary_search.exploration import (
+    CALLS_AN_EXAMPLE,
+    Exploration,
+    HypothesisRun,
+    detectable_loss,
+)
 from audits.adversary_search.score import simple_scores
 from audits.adversary_search.script import SPACES, Script, SearchSpace
 from audits.adversary_search.script_strategies import adversaries, choose_protocol
@@ -32,7 +37,15 @@ from audits.adversary_search.search_report import SearchResult
 from audits.adversary_search.solved_start import SolvedStart, find_solved_start
 from audits.registry.match import get_given_curve
 from audits.runs.learner_failures import check_learner_first, refuse_failures, warn_of_failures
-from audits.runs.plan import LEARNED, SCORE, Plan
+from audits.runs.limits import (
+    CHECKING_CALLS,
+    Limits,
+    announce_cost,
+    check_enough,
+    explain_stop,
+    time_game,
+)
+from audits.runs.plan import LEARNED, MIN_BLOCK_PAIRS, SCORE, Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
 from audits.runs.workers import Workers, map_in_order
@@ -44,6 +57,8 @@ _READABLE = 0.8  # a simple score is used if it gives this part of the evidence
 _CONFIRM_GAMES = 20_000
 _MAX_CONFIRM_GAMES = 2_000_000
 _CONFIRM_FACTOR = 3  # times the games that the evidence so far suggests
+_FIRST_EXAMPLES = 64  # of the first run, where games are calls
+_MOST_BLOCKS = 512  # of a confirmation where games are calls
 _FAULT_GAMES = 2_000  # with faults every game is played by itself
 _ignore_overflow = partial(np.errstate, over="ignore", invalid="ignore")  # of the largest points there are
 
@@ -70,6 +85,9 @@ def search(
     seed: int = 0,
     jobs: int | Workers = 1,
     watch: Callable[[SearchProgress], None] | None = None,
+    max_calls: int | None = None,
+    max_seconds: float | None = None,
+    announce: Callable[[str], None] | None = None,
 ) -> SearchResult:
     """Search for an adversary that refutes the learner's claim.
 
@@ -82,9 +100,11 @@ def search(
     data: of the user, whose examples are tried, too; all of them are public to the search.
     jobs: processes, or `Workers`, which do not change the result.
     watch: called after every adversary, or with several jobs after every run of 250.
+    max_calls, max_seconds: limits, see `audits.runs.limits`; with one of them the search is one process.
+    announce: called with what the search costs, if it is long; default: a warning of the log `audits`.
 
-    A keyboard interrupt ends the search; the result so far is marked `interrupted`. Warns if the learner
-    fails in some games.
+    If each game is a call, an example costs at most 512 of them on average. A keyboard interrupt ends the
+    search; the result so far is marked `interrupted`. Warns if the learner fails in some games.
 
     Raises: InvalidArgument; WorkersFailed; NotConforming if the learner fails `arena.testing.check_learner`;
     NothingTested if it fails in, or declines, every game; whatever a referee raises in other games.
@@ -119,9 +139,18 @@ def search(
         data=data,
         seed=seed,
     )
-    check_learner_first(learner)
-    result = plan.run(Workers.from_jobs(jobs).choose_for(plan), watch)
+    with Limits(max_calls, max_seconds) as limits:
+        workers = Workers.from_jobs(jobs)
+        if learner.one_call_a_game:
+            check_enough(max_calls, plan.confirming_calls)
+            plan.announce(limits, announce, workers)
+        check_learner_first(learner)
+        result = plan.run(Workers() if limits.given else workers.choose_for(plan), watch, limits)
     tried = result.examples + result.rejected
+    if result.stopped and not result.examples:
+        raise NothingTested(
+            f"{learner.name}: {explain_stop(result.stopped)} No adversary was played before. Allow more."
+        )
     if not (result.examples or result.interrupted):
         raise refuse_failures(learner, result.failure, f"against all of {tried:,} adversaries")
     if result.failed and not result.refuted:
@@ -149,7 +178,18 @@ class _SearchPlan:
     data: Sample | None
     seed: int = attrs.field(validator=[whole, at_least(0)])
 
-    def run(self, workers: Workers, watch: Callable[[SearchProgress], None] | None) -> SearchResult:
+    def announce(self, limits: Limits, announce: Callable[[str], None] | None, workers: Workers) -> None:
+        """Say what the search of a learner costs of which each game is a call."""
+        script = next(self.space.obvious(self.learner, self.protocol), None)
+        if script is not None:
+            seconds = time_game(self.learner, script, script.referee)
+            calls = CHECKING_CALLS + 2 * CALLS_AN_EXAMPLE * self.examples
+            jobs = 1 if limits.given else workers.jobs or 1
+            announce_cost(self.learner, calls, seconds, limits, announce, jobs=jobs)
+
+    def run(
+        self, workers: Workers, watch: Callable[[SearchProgress], None] | None, limits: Limits
+    ) -> SearchResult:
         explorations: list[Exploration] = []
         confirmations = 0
         confirmed: tuple[Plan, Verdict] | None = None
@@ -158,16 +198,18 @@ class _SearchPlan:
         try:
             start = find_solved_start(self.learner, self.protocol, self.claim)
             if start is not None:
-                confirmations, confirmed = self._confirm(start.script, False, start.rate(self.claim), 0)
-            with closing(self._explore_runs(workers, watch, explorations)) as runs:
+                confirmations, confirmed = self._confirm(
+                    start.script, False, start.rate(self.claim), 0, limits
+                )
+            with closing(self._explore_runs(workers, watch, explorations, limits)) as runs:
                 for explored in runs if confirmed is None else ():
                     if explored.adversary is not None:
                         script, faults, rate = self._choose_score(explored)
-                        confirmations, confirmed = self._confirm(script, faults, rate, confirmations)
+                        confirmations, confirmed = self._confirm(script, faults, rate, confirmations, limits)
                     interrupted = explored.interrupted
                     if not any(each.examples for each in explorations):
                         break  # the learner fails in, or declines, all games
-                    if confirmed is not None or interrupted:
+                    if confirmed is not None or interrupted or limits.reached:
                         break
         except KeyboardInterrupt:
             interrupted = True
@@ -195,6 +237,7 @@ class _SearchPlan:
             failure=next((each.failure for each in explorations if each.failure), ""),
             detectable=None if confirmed else self._detectable_loss(explorations),
             interrupted=interrupted,
+            stopped="" if confirmed else limits.reached,
         )
 
     def _detectable_loss(self, explorations: list[Exploration]) -> float | None:
@@ -202,7 +245,9 @@ class _SearchPlan:
         # Half of the wealth is bet against a curve.
         threshold = exploration.EVIDENCE_THRESHOLD + (0.0 if self.claim.curve is None else log(2.0))
         losses = [
-            detectable_loss(each.rungs, self.claim, pairs=self.pairs, threshold=threshold)
+            detectable_loss(
+                each.rungs, self.claim, pairs=self._make_target(self.pairs).few, threshold=threshold
+            )
             for each in explorations
             if each.rungs
         ]
@@ -213,10 +258,13 @@ class _SearchPlan:
         workers: Workers,
         watch: Callable[[SearchProgress], None] | None,
         explorations: list[Exploration],
+        limits: Limits,
     ) -> Generator[Exploration, None, None]:
         """Add to the explorations in order. Examples that runs leave by ending early are for further runs."""
         starts = range(0, self.examples, _RUN_EXAMPLES)
         sizes = [min(_RUN_EXAMPLES, self.examples - start) for start in starts]
+        if self.learner.one_call_a_game and sizes[0] > _FIRST_EXAMPLES:
+            sizes[:1] = [_FIRST_EXAMPLES, sizes[0] - _FIRST_EXAMPLES]
         unused = 0
 
         def report(examples: int = 0, best: float = 0.0) -> None:
@@ -231,7 +279,7 @@ class _SearchPlan:
             at_a_time = workers.jobs or (1 if workers.alone else len(sizes))
             tasks = list(enumerate(sizes))[len(explorations) :][:at_a_time]
             is_shown = len(tasks) == 1 and workers.local
-            run = partial(self._run, watch=report) if is_shown else self._run
+            run = partial(self._run, watch=report, limits=limits) if is_shown else self._run
             for explored in map_in_order(run, tasks, workers, unit="run"):
                 explorations.append(explored)
                 report()
@@ -243,13 +291,33 @@ class _SearchPlan:
                 unused -= sizes[-1]
 
     def _run(
-        self, task: tuple[int, int], *, watch: Callable[[int, float], None] | None = None
+        self,
+        task: tuple[int, int],
+        *,
+        watch: Callable[[int, float], None] | None = None,
+        limits: Limits | None = None,
     ) -> Exploration:
-        """One exploration. task: its number, and its number of examples."""
+        """One exploration. task: its number, and its number of examples. limits: of the search, if given."""
         number, examples = task
         target = self._make_target(self.pairs, "run", number)
+        limits = Limits() if limits is None else limits
+        calls = limits.calls_left - min(limits.calls_left / 2, self.confirming_calls)
+        obvious = () if number else tuple(self.space.obvious(self.learner, self.protocol))
+        search = HypothesisRun(target, self.protocol, watch, self.data, obvious, calls, limits)
         with _ignore_overflow():
-            return HypothesisRun(target, self.protocol, watch, self.data).run(examples)
+            explored = search.run(examples)
+        limits.reached = limits.reached or explored.stopped
+        return explored
+
+    @property
+    def _least_games(self) -> int:
+        """Eight times the games that an adversary needs which separates the worlds perfectly."""
+        return ceil(8 * log(2 / self.error) / log1p(exp(-self.claim.epsilon)))
+
+    @property
+    def confirming_calls(self) -> int:
+        """Calls that a clear leak takes to be confirmed, with all checks."""
+        return self._least_games + CHECKING_CALLS
 
     def _make_target(self, pairs: int, *purpose: object) -> SearchTarget:
         seed = exploring_seed(self.seed, *purpose)
@@ -260,9 +328,11 @@ class _SearchPlan:
         script, evidence = explored.adversary, explored.evidence
         assert script is not None
         assert evidence is not None
-        # At least as many games as it took to see the leak.
-        target = self._make_target(max(4 * self.pairs, evidence.games), "hand over")
-        halves, faults = play_halves(target, script, pairs=target.pairs, stage="hand over")
+        if evidence.halves is not None:
+            halves, faults = evidence.halves, evidence.faults
+        else:  # at least as many games as it took to see the leak
+            target = self._make_target(max(4 * self.pairs, evidence.games), "hand over")
+            halves, faults = play_halves(target, script, pairs=target.pairs, stage="hand over")
         scores = list(dict.fromkeys([*simple_scores(halves[0]), *simple_scores(halves[1])]))
         single = [weigh_halves(halves, self.claim, scores=[score]).nats for score in scores]
         largest = max([weigh_halves(halves, self.claim).nats, *single])
@@ -276,7 +346,7 @@ class _SearchPlan:
         return attrs.evolve(script, score=None), faults, rate
 
     def _confirm(
-        self, script: Script, faults: bool, rate: float, number: int
+        self, script: Script, faults: bool, rate: float, number: int, limits: Limits
     ) -> tuple[int, tuple[Plan, Verdict] | None]:
         """The number of attempts so far, and the success; a plan that learners fail is tried with faults."""
         while True:
@@ -284,7 +354,7 @@ class _SearchPlan:
             plan = self._plan(script, faults, rate, number)
             try:
                 with _ignore_overflow():
-                    verdict = run(plan)
+                    verdict = run(plan, limits=limits)
             except (PlayerError, *DECLINED) as error:
                 if faults or (isinstance(error, PlayerError) and error.player != "learner"):
                     raise
@@ -300,13 +370,18 @@ class _SearchPlan:
 
     def _plan(self, script: Script, faults: bool, rate: float, number: int) -> Plan:
         error = share_of_error(self.error, number)
-        games = self.confirm_games
-        if games is None:
-            # Eight times the games that an adversary needs which separates the worlds perfectly.
-            games = ceil(8 * log(2 / self.error) / log1p(exp(-self.claim.epsilon)))
-            games = min(max(_CONFIRM_GAMES, games), _MAX_CONFIRM_GAMES)
-            enough = ceil(_CONFIRM_FACTOR * log(1 / error) / max(rate, 1e-12))
-            games = min(max(games, enough), _MAX_CONFIRM_GAMES)
+        enough = ceil(_CONFIRM_FACTOR * log(1 / error) / max(rate, 1e-12))
+        calls = self.learner.one_call_a_game
+        games, blocks = self.confirm_games, {}
+        if games is None or calls:
+            least, most = max(_CONFIRM_GAMES, self._least_games), _MAX_CONFIRM_GAMES
+            if calls:  # all confirmations together cost as much as what they confirm
+                least, pairs = self._least_games, CALLS_AN_EXAMPLE * self.examples // 2
+                most = max(least, int(share_of_error(1.0, number) * pairs))
+            enough = min(max(least, enough), most)
+            games = enough if games is None else min(games, enough)
+        if calls:  # blocks of equal sizes need no checks of larger ones
+            blocks = dict.fromkeys(("first_block", "block"), max(MIN_BLOCK_PAIRS, games // _MOST_BLOCKS))
         return Plan(
             learner=self.learner,
             adversary=script,
@@ -320,4 +395,5 @@ class _SearchPlan:
             seed=confirming_seed(self.seed, number),
             distinguisher=LEARNED if script.score is None else SCORE,
             faults=faults,
+            **blocks,
         )

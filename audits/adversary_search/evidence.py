@@ -6,7 +6,7 @@ way round. Under a true claim evidence of x nats has probability at most exp(−
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from math import inf, log, sqrt
@@ -19,7 +19,7 @@ from arena.randomness import block_seed, generator
 from audits.adversary_search.score import OWN_SCORE, Score, simple_scores
 from audits.adversary_search.script import Script
 from audits.distinguishers.learned_distinguisher import learn_distinguisher
-from audits.distinguishers.view_features import ViewCounts
+from audits.distinguishers.view_features import ViewCounts, join_views
 from audits.runs.blocks import play_block, uses_common_random_numbers
 from audits.runs.plan import LEARNED, SCORE, Plan, describe
 from audits.statistics.betting import Betting, list_curve_points
@@ -31,8 +31,16 @@ _MAX_SCORES = 160
 _MAX_VIEWS = 1_024  # distinct views above which their frequencies are not learned
 _MIN_Z = 0.5  # z-score below which bets are not computed
 # Stages: a factor of the number of games, and the z-score that is needed to go on to the next stage.
-_STAGES = {"first": (1, 1.5), "more": (8, 2.5), "most": (64, inf)}
-_CONCLUSIVE = 32.0  # nats
+_STAGES = (("first", 1.0, 1.5), ("more", 8.0, 2.5), ("most", 64.0, inf))
+# Where games are calls, far fewer come first, and a stage adds to the games of those before it.
+_CALL_STAGES = (
+    ("few", 1 / 8, 0.5),
+    ("some", 0.5, 1.0),
+    ("first", 2.0, 1.5),
+    ("more", 8.0, 2.0),
+    ("most", 32.0, inf),
+)
+_CONCLUSIVE, _ENOUGH = 32.0, 12.0  # nats; where games are calls
 _FIRST_ROUNDS = 2**17  # rounds of an adversary's first games in each world; long games are played less often
 _MIN_PAIRS = 64
 _FAULT_FACTOR = 8  # fewer games where they are played one by one
@@ -49,6 +57,16 @@ class SearchTarget:
     pairs: int
     seed: int
 
+    @property
+    def few(self) -> int:
+        """The pairs with which an adversary is weighed first."""
+        return max(2, int(self.pairs * self.stages[0][1]))
+
+    @property
+    def stages(self) -> tuple[tuple[str, float, float], ...]:
+        """Name, factor of `pairs`, and the z-score that is needed to go on to the next stage."""
+        return _CALL_STAGES if self.learner.one_call_a_game else _STAGES
+
 
 @attrs.frozen(kw_only=True)
 class Evidence:
@@ -57,7 +75,8 @@ class Evidence:
     nats: the log wealth won against the claim, at least 0. z: by how many standard deviations the claim fails
     at the chosen event. score: the simple score that was bet on, if any. games: played in each world. faults:
     whether the adversary saw failures of the learner. changed: with common random numbers, the share of games
-    whose view the other world changes; else None.
+    whose view the other world changes; else None. fresh: the games that were played last. halves: the games,
+    where they are calls.
     """
 
     nats: float
@@ -66,32 +85,49 @@ class Evidence:
     games: int
     faults: bool
     changed: float | None = None
+    fresh: int = attrs.field(default=0, eq=False, repr=False)
+    halves: Halves | None = attrs.field(default=None, eq=False, repr=False)
 
 
 Halves = tuple[ViewCounts, ViewCounts]
 
 
-def weigh_adversary(target: SearchTarget, script: Script) -> Evidence:
-    """Play an adversary and weigh the games; play more games while the evidence is promising. Raises: as
-    `arena.play`; the learner's errors only if it fails in, or declines, every game in both worlds."""
-    games = 0
-    for stage, (factor, promising) in _STAGES.items():
-        pairs = limit_pairs(script, target.pairs, _FIRST_ROUNDS) * factor
-        evidence = weigh_games(target, script, pairs=pairs, stage=stage)
-        games += evidence.games
-        if evidence.z < promising or evidence.nats > _CONCLUSIVE:
+def weigh_adversary(
+    target: SearchTarget, script: Script, may_play: Callable[[int], bool] = lambda pairs: True
+) -> Evidence:
+    """Play an adversary and weigh the games; play more games while the evidence is promising.
+
+    may_play: whether so many pairs may be added to the first ones. Raises: as `arena.play`; the learner's
+    errors only if it fails in, or declines, every game in both worlds."""
+    games, evidence = 0, None
+    calls = target.learner.one_call_a_game
+    for stage, factor, promising in target.stages:
+        pairs = max(2, int(limit_pairs(script, target.pairs, _FIRST_ROUNDS) * factor))
+        if evidence is not None and not may_play(pairs):
             break
-    return attrs.evolve(evidence, games=games)
+        evidence = weigh_games(target, script, pairs=pairs, stage=stage, before=evidence if calls else None)
+        games += evidence.fresh
+        if evidence.z < promising or evidence.nats > (_ENOUGH if calls else _CONCLUSIVE):
+            break
+    assert evidence is not None
+    return attrs.evolve(evidence, games=games, fresh=games, halves=evidence.halves if calls else None)
 
 
-def weigh_games(target: SearchTarget, script: Script, *, pairs: int, stage: str) -> Evidence:
-    """The evidence in `pairs` pairs of games, which are the same for the same stage."""
+def weigh_games(
+    target: SearchTarget, script: Script, *, pairs: int, stage: str, before: Evidence | None = None
+) -> Evidence:
+    """The evidence in `pairs` pairs of games, which are the same for the same stage, and in those before."""
     halves, faults = play_halves(target, script, pairs=pairs, stage=stage)
+    fresh = sum(half.pairs for half in halves)
+    if before is not None and before.halves is not None and before.faults == faults:
+        first, second = (join_views(both) for both in zip(before.halves, halves, strict=True))
+        halves = first, second
     changed = None
     if not faults and uses_common_random_numbers(_make_plan(target, script, 2, stage)):
         differ = sum(int(half.counts[half.which[:, 0] != half.which[:, 1]].sum()) for half in halves)
         changed = differ / sum(half.pairs for half in halves)
-    return weigh_halves(halves, target.claim, faults=faults, changed=changed)
+    evidence = weigh_halves(halves, target.claim, faults=faults, changed=changed)
+    return attrs.evolve(evidence, fresh=fresh, halves=halves)
 
 
 def limit_pairs(script: Script, pairs: int, rounds: int) -> int:
@@ -107,7 +143,8 @@ def play_halves(target: SearchTarget, script: Script, *, pairs: int, stage: str)
     except (PlayerError, *DECLINED) as error:
         if isinstance(error, PlayerError) and error.player != "learner":
             raise
-        games = 2 * max(1, pairs // (2 * _FAULT_FACTOR))
+        factor = 1 if target.learner.one_call_a_game else _FAULT_FACTOR
+        games = 2 * max(1, pairs // (2 * factor))
         fewer = attrs.evolve(plan, faults=True, games=games, block=games, first_block=games)
         halves = _play_block_in_halves(fewer)
         # Failing in both worlds reveals nothing; failing in one world reveals the world.

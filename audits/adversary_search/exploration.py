@@ -1,4 +1,5 @@
-"""One seeded exploration: Hypothesis draws adversaries, and shrinks the first whose evidence passes.
+"""One seeded exploration: after the obvious adversaries Hypothesis draws others, and shrinks the first whose
+evidence passes.
 
 If nothing passes, the best adversaries are played again by successive halving: ever more fresh games for ever
 fewer of them. What this can find: docs/proofs/search.md.
@@ -6,8 +7,10 @@ fewer of them. What this can find: docs/proofs/search.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
 from math import exp, inf, isfinite, sqrt
 
 import attrs
@@ -26,6 +29,7 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 from arena import ArenaError, Claim, PlayerError, Sample
+from arena.engine import GameCount, count_games
 from audits.adversary_search.evidence import (
     DECLINED,
     Evidence,
@@ -37,6 +41,7 @@ from audits.adversary_search.evidence import (
 from audits.adversary_search.script import Script
 from audits.adversary_search.script_strategies import adversaries
 from audits.runs.learner_failures import describe_failure, find_failure
+from audits.runs.limits import CALLS, SECONDS, Limits
 
 # Nats. Chance exceeds it with probability exp(-10), so most confirmations succeed.
 EVIDENCE_THRESHOLD = 10.0
@@ -49,6 +54,13 @@ _FIRST_SHARE = 8  # one in so many explored adversaries enters the first rung
 _KEPT = 2  # one in so many adversaries reaches the next rung
 _RUNG_ROUNDS = 2**21  # rounds of an adversary's games on one rung, in each world
 _PROMISING = 0.5  # z-score that an adversary needs for the second rung, and so much more for each after it
+# Where games are calls: how many a drawn adversary may cost on average, with all further games of the best.
+CALLS_AN_EXAMPLE = 256
+_DRAWING = 0.5  # share of an exploration's calls in which others are drawn; the rest is for the best of them
+_MOST_DOUBLED = 4  # times that the games of an obvious adversary are doubled
+_ABOUT = 0.7  # of the largest z-score, from which on the simplest of the obvious adversaries is preferred
+_RACE_THRESHOLD = 6.0  # nats: they are few, so that chance seldom exceeds it
+_MIN_SHRINKING = 2_048  # calls to shrink, at least; more if it took more to find the adversary
 _POWER = 0.9
 _LARGEST_LOSS = 50.0  # nats, above which no power is stated
 
@@ -77,6 +89,7 @@ class Exploration:
     failure: str = ""
     rungs: tuple[Rung, ...] = ()
     interrupted: bool = False
+    stopped: str = ""
 
 
 class _ThresholdPassed(Exception):
@@ -91,24 +104,64 @@ class _LearnerFailed(BaseException):
     """The learner fails in all games."""
 
 
+class _LimitReached(BaseException):
+    """A limit in calls or seconds is reached."""
+
+
 @attrs.define(eq=False)
 class HypothesisRun:
     """Draws adversaries for a protocol against a target, and shrinks the first that passes.
-    watch: called after every adversary with their number and the best evidence in nats. data: the user's."""
+
+    watch: called after every adversary with their number and the best evidence in nats. data: the user's.
+    obvious: adversaries to play first. calls: at most, of games in both worlds. limits: which are over
+    when it is time.
+    """
 
     _target: SearchTarget
     _protocol: str
     _watch: Callable[[int, float], None] | None = None
     _data: Sample | None = None
+    _obvious: Sequence[Script] = ()
+    _calls: float = inf
+    _limits: Limits = attrs.field(factory=Limits)
     _evidence: dict[Script, Evidence | None] = attrs.field(factory=dict)  # None: declined by the learner
     _shrinks: int = 0
     _stopped: bool = False
+    _most_shrinking: float = inf
+    _usual_calls: float = inf
     _result: Exploration = attrs.field(factory=Exploration)
+    _count: GameCount = attrs.field(factory=GameCount)
 
     def run(self, examples: int) -> Exploration:
-        """Draw at most `examples` adversaries. The result depends on the arguments only. Raises: whatever a
-        referee raises in a game, except for games that the learner declines."""
+        """Play at most `examples` adversaries. The result depends on the arguments only, and on when time is
+        over. Raises: whatever a referee raises in a game, except for games that the learner declines."""
+        if self._target.learner.one_call_a_game:
+            self._usual_calls = CALLS_AN_EXAMPLE * examples
+        with count_games() as self._count:
+            return self._run(examples)
+
+    def _run(self, examples: int) -> Exploration:
         result = self._result
+        try:
+            self._play_obvious(self._obvious[: examples // 4])
+            left = examples - len(self._evidence)
+            if result.adversary is None and left:
+                self._draw(left)
+        except (_LimitReached, _LearnerFailed):
+            pass
+        except KeyboardInterrupt:
+            result.interrupted = True
+        played = {script: evidence for script, evidence in self._evidence.items() if evidence is not None}
+        if result.adversary is None and not result.interrupted:
+            try:
+                result.rungs = self._climb_rungs(played)
+            except KeyboardInterrupt:
+                result.interrupted = True
+        result.evidence = None if result.adversary is None else self._evidence[result.adversary]
+        result.examples, result.rejected = len(played), len(self._evidence) - len(played)
+        return result
+
+    def _draw(self, examples: int) -> None:
         max_rounds = max(1, MAX_GAME_ROUNDS // (2 * self._target.pairs))
         limits = {"max_rounds": max_rounds} if max_rounds < 64 else {}
         scripts = adversaries(self._target.learner, self._protocol, data=self._data, **limits)
@@ -122,40 +175,88 @@ class HypothesisRun:
             verbosity=Verbosity.quiet,
             print_blob=False,
         )
-        try:
+        # Unsatisfiable: the learner declined every adversary.
+        with suppress(_ThresholdPassed, _ShrinksExhausted, Unsatisfiable):
             _call_outside_tests(
                 lambda: seed(self._target.seed)(limit(given(scripts)(self._try_adversary)))(), self._stop
             )
-        except (_ThresholdPassed, _ShrinksExhausted, _LearnerFailed, Unsatisfiable):
-            pass  # Unsatisfiable: the learner declined every adversary
-        except KeyboardInterrupt:
-            result.interrupted = True
-        played = {script: evidence for script, evidence in self._evidence.items() if evidence is not None}
-        if result.adversary is None and not result.interrupted:
-            try:
-                result.rungs = self._climb_rungs(played)
-            except KeyboardInterrupt:
-                result.interrupted = True
-        result.evidence = None if result.adversary is None else self._evidence[result.adversary]
-        result.examples, result.rejected = len(played), len(self._evidence) - len(played)
-        return result
+
+    def _afford(self, pairs: int, share: float = 1.0) -> None:
+        """Refuse games that exceed a limit, or this share of the calls. Raises: _LimitReached."""
+        reached = CALLS if self._count.games + 2 * pairs > share * self._calls else ""
+        reached = reached or self._limits.find_reached(2 * pairs)
+        if reached:
+            self._result.stopped = reached
+            raise _LimitReached
+
+    def _may_promote(self, pairs: int) -> bool:
+        most = _DRAWING * min(self._calls, self._usual_calls)
+        if self._result.adversary is not None:
+            most = min(self._calls, self._most_shrinking)
+        elif self._limits.find_reached(2 * pairs) == SECONDS:
+            self._result.stopped = SECONDS
+            raise _LimitReached
+        return self._count.games + 2 * pairs <= most
+
+    def _play_obvious(self, scripts: Sequence[Script]) -> None:
+        """Play the obvious adversaries as the others. Where games are calls, play a few of each, and then
+        always double those of the one with the largest z-score, until one passes a threshold."""
+        target, result = self._target, self._result
+        if not target.learner.one_call_a_game:
+            for script in scripts:
+                evidence = self._weigh(script)
+                if evidence is not None and evidence.nats >= EVIDENCE_THRESHOLD:
+                    result.adversary = script
+                    return
+            return
+        pairs = dict.fromkeys(scripts, max(2, target.few // 2))
+        z, doubled = dict.fromkeys(scripts, inf), dict.fromkeys(scripts, -1)
+        while z:
+            least = _ABOUT * max(z.values())
+            script = next(each for each in scripts if z.get(each, -inf) >= least)  # the simplest of the best
+            self._afford(pairs[script])
+            doubled[script] += 1
+            evidence = self._play_more(script, pairs[script], f"obvious {doubled[script]}")
+            if evidence is not None and evidence.nats >= _RACE_THRESHOLD:
+                result.adversary = script
+                return
+            z[script] = -inf if evidence is None else evidence.z
+            pairs[script] *= 2 if doubled[script] else 1  # as many as it has played so far
+            if z[script] <= doubled[script] * _PROMISING or doubled[script] == _MOST_DOUBLED:
+                del z[script]
+
+    def _play_more(self, script: Script, pairs: int, stage: str) -> Evidence | None:
+        """The evidence of all games of an obvious adversary, with so many more pairs."""
+
+        def play() -> Evidence:
+            return weigh_games(
+                self._target, script, pairs=pairs, stage=stage, before=self._evidence.get(script)
+            )
+
+        return self._note(script, play, racing=True)
 
     def _climb_rungs(self, explored: Mapping[Script, Evidence]) -> tuple[Rung, ...]:
         """Play the best of the explored adversaries again, until the evidence of one passes the threshold."""
         target = self._target
         z = {script: evidence.z for script, evidence in explored.items()}
-        pairs, size = target.pairs * _FACTOR, max(1, len(explored) // _FIRST_SHARE)
+        pairs, size = target.few * _FACTOR, max(1, len(explored) // _FIRST_SHARE)
+        if target.few < target.pairs and self._count_affordable(size, _FACTOR * pairs) == size:
+            pairs *= _FACTOR
         rungs: list[Rung] = []
         left = list(explored)
         while left and pairs <= _MOST * target.pairs:
             promising = len(rungs) * _PROMISING if rungs else -inf
             left = [script for script in sorted(left, key=lambda script: -z[script]) if z[script] > promising]
+            size = self._count_affordable(size, pairs)
             left = left[:size]
             if not left:
                 break
             needed = promising if len(left) < size else max(promising, min(z[script] for script in left))
             rungs.append(Rung(pairs=pairs, adversaries=len(left), needed=needed))
             for script in left:
+                if self._limits.find_reached(2 * pairs):
+                    self._result.stopped = SECONDS
+                    return tuple(rungs[:-1])
                 number, stage = limit_pairs(script, pairs, _RUNG_ROUNDS), f"rung {pairs}"
                 evidence = weigh_games(target, script, pairs=number, stage=stage)
                 self._result.games += evidence.games
@@ -167,6 +268,11 @@ class HypothesisRun:
             pairs, size = pairs * _FACTOR, max(1, size // _KEPT)
         return tuple(rungs)
 
+    def _count_affordable(self, size: int, pairs: int) -> int:
+        """How many of `size` adversaries can play so many pairs."""
+        calls = min(self._calls, self._usual_calls) - self._count.games
+        return size if calls == inf else min(size, int(calls / (2 * pairs)))
+
     def _try_adversary(self, script: Script) -> None:
         evidence = self._weigh(script)
         if evidence is None:
@@ -174,6 +280,8 @@ class HypothesisRun:
                 raise _LearnerFailed
             reject()
         if evidence.nats >= EVIDENCE_THRESHOLD:
+            if self._result.adversary is None and self._target.learner.one_call_a_game:
+                self._most_shrinking = self._count.games + max(_MIN_SHRINKING, self._count.games)
             self._result.adversary = script  # while shrinking, Hypothesis tries only smaller scripts
             raise _ThresholdPassed
 
@@ -184,12 +292,22 @@ class HypothesisRun:
             return self._evidence[script]
         if self._result.adversary is not None:
             self._shrinks += 1
-        if self._shrinks > _MAX_SHRINKS:
-            raise _ShrinksExhausted
+            calls = self._count.games + 2 * self._target.few
+            is_time = self._limits.find_reached()
+            if self._shrinks > _MAX_SHRINKS or calls > min(self._most_shrinking, self._calls) or is_time:
+                raise _ShrinksExhausted
+        else:
+            self._afford(self._target.few, _DRAWING)
+        return self._note(script, partial(weigh_adversary, self._target, script, self._may_promote))
+
+    def _note(
+        self, script: Script, weigh: Callable[[], Evidence], *, racing: bool = False
+    ) -> Evidence | None:
+        """Weigh an adversary, and note the result."""
         evidence: Evidence | None = None
         try:
-            evidence = weigh_adversary(self._target, script)
-            self._result.games += evidence.games
+            evidence = weigh()
+            self._result.games += evidence.fresh
             self._result.best = max(self._result.best, evidence.nats)
             if evidence.faults:
                 self._note_failure(find_failure(self._target.learner, script, script.referee))
@@ -198,6 +316,8 @@ class HypothesisRun:
                 raise
             self._note_failure(error)
         self._evidence[script] = evidence
+        if evidence is not None and evidence.nats < min(EVIDENCE_THRESHOLD, _RACE_THRESHOLD) and not racing:
+            self._evidence[script] = attrs.evolve(evidence, halves=None)  # which may be large
         if self._watch is not None:
             self._watch(len(self._evidence), self._result.best)
         return evidence

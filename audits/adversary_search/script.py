@@ -118,6 +118,7 @@ class SearchSpace:
     opening: the moves before the first step, after the training sets.
     rounds: of a game at most, unless a setting of the learner is larger; 0: a game has none.
     pairs: of games at least, with which adversaries are weighed.
+    obvious: of a learner and a protocol, scripts that are played before others, the simplest first.
     """
 
     draw: Callable[[Learner, str, int, Sample | None], Sequence[SearchStrategy[Script]]]
@@ -125,6 +126,7 @@ class SearchSpace:
     opening: tuple[type[Move], ...] = ()
     rounds: int = 0
     pairs: int = 256
+    obvious: Callable[[Learner, str], Iterator[Script]] = lambda learner, protocol: iter(())
 
 
 SPACES: dict[str, SearchSpace] = {}  # by protocol; a file that defines one adds its own

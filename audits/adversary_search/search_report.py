@@ -20,6 +20,7 @@ from audits.reports.formatting import nats
 from audits.reports.json_form import to_data
 from audits.reports.report import Document, Facts, Listing, Part, Picture, Prose, Report
 from audits.runs.example_games import write_example_games
+from audits.runs.limits import explain_stop
 from audits.runs.plan import Plan
 from audits.runs.replay import FOUND, FOUND_FILE, write_replay
 from audits.runs.verdict import Verdict
@@ -43,6 +44,7 @@ class SearchResult(Report):
     failed: adversaries against which it raised an exception. failure: the first one, or the first refusal.
     games: played in each world to explore. confirmations: the number of attempts.
     best: the largest evidence in nats. detectable: if nothing was confirmed, see `detectable_loss`.
+    stopped: the limit that ended the search, "max_calls" or "max_seconds", if one did.
     given: the learner as the user named it. file: to which the adversary is written, if it is.
     """
 
@@ -66,6 +68,7 @@ class SearchResult(Report):
     failure: str = ""
     detectable: float | None = None
     interrupted: bool = False
+    stopped: str = ""
     given: str | None = None
     file: str | None = None
 
@@ -88,7 +91,7 @@ class SearchResult(Report):
     def document(self) -> Document:
         failed = self.confirmations - self.refuted
         doubt = f" {_DEPENDENT.format(failed)}" if failed >= _MANY_FAILED else ""
-        parts: list[Part] = [Facts(_rows(self)), Prose(_explain_outcome(self) + doubt)]
+        parts: list[Part] = [Facts(_rows(self)), Prose(explain_outcome(self) + doubt)]
         if self.plan is not None:
             plan = self.plan
             games = write_example_games(
@@ -109,7 +112,8 @@ class SearchResult(Report):
         verdict = None if self.verdict is None else to_data(self.verdict)
         if verdict is not None:
             del verdict["seconds"], verdict["games_per_second"]
-        names = [name for name in attrs.fields_dict(SearchResult) if name not in _SPECIAL]
+        left_out = _SPECIAL if self.stopped else (*_SPECIAL, "stopped")
+        names = [name for name in attrs.fields_dict(SearchResult) if name not in left_out]
         script = None if self.adversary is None else _describe_script(self.adversary, self.learner)
         return {
             "learner": self.learner.own_name,
@@ -186,7 +190,8 @@ def _describe_space(result: SearchResult) -> str:
     return words
 
 
-def _explain_outcome(result: SearchResult) -> str:
+def explain_outcome(result: SearchResult) -> str:
+    """What was found, or what was tried, in a few sentences."""
     if result.verdict is not None:
         return (
             f"Refuted: with confidence 1 - {result.error:g} the claim is false, and "
@@ -202,4 +207,6 @@ def _explain_outcome(result: SearchResult) -> str:
             f" A loss of {result.detectable:.2g} nats above the claim, shown by one of them as by randomised "
             "response, would have been found with probability 90 %."
         )
+    if result.stopped:
+        return f"{explain_stop(result.stopped)} {explanation}"
     return f"Interrupted. {explanation}" if result.interrupted else explanation

@@ -18,6 +18,7 @@ from audits.registry.players import GivenAdversary, GivenLearner, choose_learner
 from audits.registry.suggestions import explain_arguments
 from audits.registry.user_files import UsedFiles
 from audits.runs.blocks import plan_audit
+from audits.runs.limits import CHECKING_CALLS, LOGGER, Limits, check_enough
 from audits.runs.plan import PlanArguments, list_arguments
 from audits.runs.run import RunProgress, run
 from audits.runs.verdict import Verdict
@@ -61,7 +62,10 @@ def audit(
     jobs: int | Workers = 1,
     ledger: str | os.PathLike[str] | None = None,
     estimators: bool = False,
+    max_calls: int | None = None,
+    max_seconds: float | None = None,
     progress: Callable[[RunProgress], None] | None = None,
+    announce: Callable[[str], None] | None = None,
     **plan_arguments: Unpack[PlanArguments],
 ) -> Verdict:
     """Play a learner in two neighbouring worlds and certify a lower bound on its privacy loss ε.
@@ -85,7 +89,10 @@ def audit(
     settings: of players that are given by name, {"teachers": 2001, "adversary.probes": 20}, or of a function.
     distinguisher, faults, seed: as in `Plan`. protocol, rounds: default: as the players have it.
     jobs: processes. ledger: a file that stores all games. estimators: also compute all other estimators.
-    progress: called after every block of games.
+    max_calls: of a function, or games, in both worlds and for checks, at most. max_seconds: after which no
+        block of games begins. Either ends the audit early, with a valid verdict on the games so far.
+    progress: called after every block of games. announce: called with what an audit of over ten seconds
+        costs; default: a warning of the log `audits`.
 
     Raises: InvalidArgument if a value makes no sense; NothingTested if the games could not refute the claim;
     NotConforming and the errors of `arena.play`.
@@ -99,21 +106,34 @@ def audit(
     """
     asked, files = split_settings(settings), UsedFiles()
     learner, asked["learner"] = choose_learner(learner, make, asked["learner"])
-    with files.watch():
-        sample, asked = read_data(learner, data, neighbour, asked, neighbours, user)
-        claim = plan_arguments.get("epsilon"), plan_arguments.get("delta")
-        match = build_match(
-            learner,
-            POINT_SWAP if against is None and neighbour is not None else against,
-            settings=claim_for_function(learner, asked, *claim),
-            data=sample,
-            protocol=protocol,
-            rounds=rounds,
-        )
-    plan, notes = plan_audit(match, option="epsilon=..., in nats", **plan_arguments)
-    with TemporaryDirectory() as folder:
+    with Limits(max_calls, max_seconds) as limits, TemporaryDirectory() as folder:
+        with files.watch():
+            sample, asked = read_data(learner, data, neighbour, asked, neighbours, user)
+            claim = plan_arguments.get("epsilon"), plan_arguments.get("delta")
+            match = build_match(
+                learner,
+                POINT_SWAP if against is None and neighbour is not None else against,
+                settings=claim_for_function(learner, asked, *claim),
+                data=sample,
+                protocol=protocol,
+                rounds=rounds,
+            )
+        plan, notes = plan_audit(match, option="epsilon=..., in nats", **plan_arguments)
+        if plan.learner.one_call_a_game:
+            check_enough(max_calls, CHECKING_CALLS)
+        if ledger is None:  # the plan of a ledger is the same, whatever the limits
+            plan = plan.fit_blocks(max_calls, max_seconds)
         store = Path(folder, "run.ledger") if ledger is None else Path(ledger)
-        verdict = run(plan, jobs=jobs, ledger=store, watch=progress, files=files, all_estimators=estimators)
+        verdict = run(
+            plan,
+            jobs=jobs,
+            ledger=store,
+            watch=progress,
+            files=files,
+            all_estimators=estimators,
+            limits=limits,
+            announce=LOGGER.warning if announce is None else announce,
+        )
         recorded = store.read_bytes()
     from audits.runs.run_page import RecordedRun  # with sqlite3
 

@@ -36,7 +36,10 @@ def search(
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
     jobs: int | Workers = 1,
+    max_calls: int | None = None,
+    max_seconds: float | None = None,
     progress: Callable[[SearchProgress], None] | None = None,
+    announce: Callable[[str], None] | None = None,
 ) -> SearchResult:
     """Search for an adversary that refutes a learner's claim of privacy.
 
@@ -45,6 +48,7 @@ def search(
     epsilon, delta: the claim, ε in nats; default: the learner's.
     error: the probability, at most, that the whole search refutes a true claim.
     examples: the number of adversaries to try. games: in each world to confirm one, at most.
+    max_calls, max_seconds, announce: as in `audits.audit`; with a limit, one process searches.
     progress: called after every adversary.
 
     Raises: as `audits.adversary_search.search`.
@@ -70,4 +74,7 @@ def search(
         seed=seed,
         jobs=jobs,
         watch=progress,
+        max_calls=max_calls,
+        max_seconds=max_seconds,
+        announce=announce,
     )

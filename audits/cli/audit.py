@@ -17,6 +17,7 @@ from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.options import (
     DataOptions,
     LedgerOption,
+    LimitOptions,
     MatchOptions,
     Record,
     SeedOption,
@@ -32,6 +33,7 @@ from audits.cli.output import Output, Quiet, format_command, print_note
 from audits.data.output_files import check_output_file
 from audits.registry.user_files import UsedFiles
 from audits.runs.blocks import plan_audit
+from audits.runs.limits import CHECKING_CALLS, Limits, check_enough
 from audits.runs.plan import Plan, list_arguments
 from audits.runs.run import RunProgress
 from audits.runs.run import run as run_plan
@@ -99,7 +101,7 @@ class KeyOption:
 
 
 @option_record
-class RunOptions(KeyOption, ChangesOption):
+class RunOptions(LimitOptions, KeyOption, ChangesOption):
     """How much of a plan is played, and what is printed and written beside the verdict."""
 
     estimators: bool = option(
@@ -154,7 +156,13 @@ def audit(
     files = UsedFiles(allow_changes=run.allow_changes)
     plan = make_plan(game, asked, output, files)
     return execute_plan(
-        plan, files, run, workers.build(), output, ledger=storage.ledger, command=format_command()
+        plan,
+        files,
+        run,
+        workers.build(),
+        output,
+        ledger=storage.ledger,
+        command=format_command(left_out=list_options(LimitOptions)),  # a run that is resumed has its own
     )
 
 
@@ -192,6 +200,10 @@ def execute_plan(
         from audits.runs.run_page import check_html, write_html  # few audits have a page
 
         check_html(run.html, ledger)
+    if plan.learner.one_call_a_game:
+        check_enough(run.max_calls, CHECKING_CALLS)
+    if ledger is None:  # the plan of a ledger is the same, whatever the limits
+        plan = plan.fit_blocks(run.max_calls, run.max_seconds)
     with TemporaryDirectory() as folder:
         if run.html is not None and ledger is None:
             ledger = str(Path(folder, "run.ledger"))  # the page is written from it
@@ -202,9 +214,16 @@ def execute_plan(
                     bar.set_postfix_str(f"ε ≥ {progress.epsilon_lower:.2f}", refresh=False)
                     bar.update(progress.games - bar.n)
 
-                verdict = run_plan(
-                    plan, ledger=ledger, watch=update, all_estimators=run.estimators, **options
-                )
+                with Limits(run.max_calls, run.max_seconds) as limits:
+                    verdict = run_plan(
+                        plan,
+                        ledger=ledger,
+                        watch=update,
+                        all_estimators=run.estimators,
+                        limits=limits,
+                        announce=output.print_cost,
+                        **options,
+                    )
         except RunStopped as stopped:
             if stopped.verdict is not None and stopped.verdict.games:
                 output.print_result(stopped.verdict)
@@ -235,6 +254,8 @@ def _play_part(
         raise click.UsageError(
             "A part has no verdict, so --part excludes --estimators and --html. Merge the parts first."
         )
+    if run.max_calls is not None or run.max_seconds is not None:
+        raise click.UsageError("A part plays its games, so --part excludes --max-calls and --max-time.")
     games = sum(plan.blocks[index] for index in run.part.block_indices(plan))
     with output.count_progress("games", games, scaled=True) as watch:
         played = play_part(plan, run.part, ledger=ledger, watch=watch, **options)

@@ -207,6 +207,20 @@ class WorkerOptions:
 
 
 @option_record
+class LimitOptions:
+    max_calls: int | None = option(
+        "--max-calls",
+        metavar="N",
+        help="Make at most N calls of a function, or games, checks included. Default: no limit.",
+    )
+    max_seconds: float | None = option(
+        "--max-time",
+        metavar="SECONDS",
+        help="Begin no further games after so long. The games played so far count. Default: no limit.",
+    )
+
+
+@option_record
 class LedgerOption:
     ledger: str | None = option(
         "--ledger",

@@ -28,14 +28,18 @@ UNRECORDED = (
 )
 
 
-def format_command() -> str:
-    """The command line without the options on which no figure depends, in the order of --help."""
+def format_command(*, left_out: tuple[str, ...] = ()) -> str:
+    """The command line without the options on which no figure depends, and others that are left out, in the
+    order of --help."""
     context = click.get_current_context()
     # The root may have another name, for instance under `python -m audits.cli`.
     words = ["arena", *context.command_path.removeprefix(context.find_root().command_path).split()]
     for parameter in context.command.params:
         name = parameter.name or ""
-        if name in UNRECORDED or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+        if (
+            name in (*UNRECORDED, *left_out)
+            or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE
+        ):
             continue
         is_list = parameter.multiple or parameter.nargs != 1
         for value in context.params[name] if is_list else [context.params[name]]:
@@ -72,6 +76,10 @@ class Quiet:
         """Print notes, one a line, unless --quiet is given."""
         for note in () if self.quiet else notes:
             print_note(note)
+
+    def print_cost(self, text: str) -> None:
+        """Print what a command costs as a note, with the names of options in place of those of arguments."""
+        self.print_notes([text.replace("max_calls", "--max-calls").replace("max_seconds", "--max-time")])
 
 
 @option_record

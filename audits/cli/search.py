@@ -17,6 +17,7 @@ from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.completion import complete_learners
 from audits.cli.options import (
     DataOptions,
+    LimitOptions,
     SeedOption,
     WorkerOptions,
     argument,
@@ -42,7 +43,7 @@ class ClaimOptions:
 
 
 @option_record
-class SearchOptions(SeedOption, ClaimOptions, DataOptions):
+class SearchOptions(SeedOption, LimitOptions, ClaimOptions, DataOptions):
     learner: str = argument(metavar="LEARNER", shell_complete=complete_learners)
     settings: tuple[str, ...] = settings_option(
         "A setting of the learner; `arena show LEARNER` lists them. May be repeated."
@@ -126,6 +127,9 @@ def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> int:
             delta=asked.delta,
             curve=asked.curve,
             seed=asked.seed,
+            max_calls=asked.max_calls,
+            max_seconds=asked.max_seconds,
+            announce=output.print_cost,
         )
     words = [asked.learner, *(word for pair in asked.settings for word in ("--set", pair))]
     name = shlex.join([*words, *asked.list_record_options(learner)])

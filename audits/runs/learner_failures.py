@@ -22,7 +22,7 @@ from arena.errors import UnknownRelease, describe_error, format_place, is_users_
 from arena.testing import check_learner
 
 REFUSALS = (PlayerError, InvalidArgument, BudgetExceeded)  # what a learner raises that cannot play a game
-_FIRST_GAMES = 64
+_FIRST_GAMES, _FIRST_CALLS = 64, 8
 _checked: set[Learner] = set()  # learners that have passed `check_learner` in this process
 
 
@@ -42,7 +42,8 @@ def refuse_failures(learner: Learner, first: str, where: str) -> NothingTested:
 
 def find_failure(learner: Learner, adversary: Adversary, referee: Referee) -> PlayerError | None:
     """The first failure of a learner that is its own and no refusal, in a few games in each world, if any."""
-    failure = play(learner, adversary, referee, games=_FIRST_GAMES, seed=0, faults=True).failure
+    games = _FIRST_CALLS if learner.one_call_a_game else _FIRST_GAMES
+    failure = play(learner, adversary, referee, games=games, seed=0, faults=True).failure
     return None if failure is None or isinstance(failure.__cause__, ArenaError) else failure
 
 

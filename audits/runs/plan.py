@@ -39,6 +39,10 @@ SCORE, LEARNED, LIKELIHOOD = DISTINGUISHERS = ("score", "learned", "likelihood")
 OWN_COINS = "own_coins"
 MAX_BLOCK_PAIRS = 8_192  # the arrays of so many games, those of one world, fit into a processor's cache
 CALL_BLOCKS = 32  # at least, where each game is a call, so that scatter between blocks needs no other games
+CALL_BLOCK_PAIRS = 256  # where each game is a call that may be slow, since a run stops between blocks
+MIN_BLOCK_PAIRS = 16
+# Where calls are limited, a block is one in 128 of them; where time is, as if so many calls were allowed.
+_CALL_BLOCKS, _TIMED_CALLS = 64, 2_048
 EXACT_PAIRS = 8_192  # blocks that start after so many pairs count their scores in bins
 _ROLES: dict[str, type] = {"learner": Learner, "adversary": Adversary, "referee": Referee}
 _SHIPPED = ("arena", "learners", "adversaries", "audits")
@@ -259,6 +263,14 @@ class Plan(PlanSettings):
         """The sizes of the blocks; with `until_refuted`, up to the largest number of games."""
         return BlockSizes(self.games, self.first_block, self.block)
 
+    def fit_blocks(self, max_calls: int | None, max_seconds: float | None) -> Plan:
+        """The plan in smaller blocks, where calls are limited, since checks play as many games as a block."""
+        if (max_calls is None and max_seconds is None) or not self.learner.one_call_a_game:
+            return self
+        calls = _TIMED_CALLS if max_seconds is not None else max_calls or 0
+        pairs = min(self.block, max(MIN_BLOCK_PAIRS, calls // _CALL_BLOCKS))
+        return attrs.evolve(self, first_block=min(self.first_block, pairs), block=pairs)
+
     def describe(self) -> dict[str, object]:
         """The plan as plain data, which a ledger stores: equal for equal plans, on any machine."""
         fields = [field for field in attrs.fields(Plan) if field.name != "given_curve"]
@@ -310,12 +322,14 @@ def _describe_value(value: object) -> object:
 
 def _choose_largest(games: int, learner: Learner, referee: Referee) -> int:
     pairs = getattr(referee, "block_pairs", MAX_BLOCK_PAIRS)  # what is no player is refused later
-    return min(pairs, ceil(games / CALL_BLOCKS)) if getattr(learner, "one_call_a_game", False) else pairs
+    if not getattr(learner, "one_call_a_game", False):
+        return pairs
+    return min(pairs, CALL_BLOCK_PAIRS, ceil(games / CALL_BLOCKS))
 
 
 def first_block_pairs(games: int, *, until_refuted: bool) -> int:
     """The usual size of the first block, on which nothing is bet: small where the run may stop early."""
-    return 16 if until_refuted else max(1, min(MAX_BLOCK_PAIRS, ceil(games / 10)))
+    return MIN_BLOCK_PAIRS if until_refuted else max(1, min(MAX_BLOCK_PAIRS, ceil(games / 10)))
 
 
 def keeps_half(games: int, *, until_refuted: bool) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from array import array
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,7 @@ from audits.runs.blocks import (
     repeats_calls,
     uses_common_random_numbers,
 )
+from audits.runs.limits import CALLS, CHECKED_AGAIN, Limits, announce_cost, time_game
 from audits.runs.plan import EXACT_PAIRS, LEARNED, Plan, PlanSettings
 from audits.runs.verdict import RunNotes, RunStopped, Verdict
 from audits.runs.workers import Workers
@@ -160,6 +161,7 @@ class AuditEstimators:
         notes: RunNotes,
         *,
         interrupted: bool | None = None,
+        stopped: str = "",
         played_now: int = 0,
         seconds: float = 0.0,
         played: Plan | None = None,
@@ -176,7 +178,7 @@ class AuditEstimators:
             curve is not None and is_refutable(self.block_sizes, curve, **plan.of_betting())
         )
         # This bound is valid only at a number of games fixed beforehand.
-        is_fixed = self.estimators and not (plan.until_refuted or interrupted)
+        is_fixed = self.estimators and not (plan.until_refuted or interrupted or stopped)
         one_event = [one for one in self.estimators if isinstance(one, OneEvent)]
         shared: dict[str, Any] = {"protects": notes.protects, "neighbours": notes.neighbours}
         return Verdict(
@@ -196,6 +198,7 @@ class AuditEstimators:
             played_now=played_now,
             seconds=seconds,
             interrupted=interrupted,
+            stopped=stopped,
             until_refuted=plan.until_refuted,
             seed=plan.seed,
             estimates=self.estimates() if self._kinds is ESTIMATORS else None,
@@ -214,12 +217,17 @@ def run(
     files: UsedFiles | None = None,
     key: bytes | None = None,
     all_estimators: bool = False,
+    limits: Limits | None = None,
+    announce: Callable[[str], None] | None = None,
 ) -> Verdict:
     """Play the blocks of the plan that the ledger lacks, and return the verdict.
 
     jobs: number of processes, or `Workers`. ledger: a file that stores every finished block, so that a killed
     run can be resumed. watch: called after every block, in order. command: for the notes of a new ledger.
     files: what the players come from; a ledger that was begun with others is refused. key: signs the ledger.
+
+    limits: that end the run early, with a verdict marked `stopped`; the test is valid at any time. announce:
+    called with what the run costs, if that is over ten seconds.
 
     No figure depends on jobs, interruptions or the ledger. A keyboard interrupt ends the run early with a
     verdict marked `interrupted`. Errors of workers or of the ledger's disk have such a `verdict`.
@@ -233,6 +241,10 @@ def run(
         )
     workers = Workers.from_jobs(jobs, len(plan.blocks))
     start = time.perf_counter()
+    limits = Limits() if limits is None else limits
+    if announce is not None:
+        seconds = time_game(plan.learner, plan.adversary, plan.referee, faults=plan.faults)
+        announce_cost(plan.learner, 2 * plan.games, seconds, limits, announce, jobs=workers.jobs or 1)
     record = check_players(plan)
     workers = workers.choose_for(plan)
     estimators = AuditEstimators(plan, all_estimators=all_estimators)
@@ -242,7 +254,7 @@ def run(
         nullcontext()
         if ledger is None
         else closing(open_ledger(ledger, plan, command, files, key)) as opened_ledger,
-        closing(_iterate_blocks(plan, workers, opened_ledger)) as blocks,
+        closing(_iterate_blocks(plan, workers, opened_ledger, limits)) as blocks,
     ):
         try:
             for block, is_new in blocks:
@@ -270,6 +282,7 @@ def run(
     verdict = estimators.make_verdict(
         RunNotes.from_plan(plan),
         interrupted=interrupted,
+        stopped="" if interrupted or estimators.done else limits.reached,
         played_now=played_now,
         seconds=time.perf_counter() - start,
         played=plan,
@@ -352,19 +365,31 @@ def check_files_after(ledger: Ledger, plan: Plan, files: UsedFiles | None) -> No
 
 
 def _iterate_blocks(
-    plan: Plan, workers: Workers, ledger: Ledger | None
+    plan: Plan, workers: Workers, ledger: Ledger | None, limits: Limits
 ) -> Generator[tuple[Block, bool], None, None]:
-    """All blocks in order, each with whether it is new: those that the ledger lacks are played and stored."""
+    """Blocks in order, each with whether it is new: those that the ledger lacks are played and stored, up to
+    the first that exceeds a limit."""
     stored = set() if ledger is None else ledger.block_indices()
     keep = None if ledger is None else ledger.add
     exact = plan.blocks.exact
     first_blocks: list[Block] = []
     for indices in (range(exact), range(exact, len(plan.blocks))):
         bins = choose_bins(plan, first_blocks) if first_blocks else EXACT
-        missing = [index for index in indices if index not in stored] if stored else indices
+        missing: Sequence[int] = [index for index in indices if index not in stored] if stored else indices
+        missing = limits.keep_affordable(missing, plan.blocks)
+        played = 0
         with closing(play_blocks(plan, missing, workers, bins=bins, keep=keep)) as new_blocks:
             for index in indices:
-                block = ledger.block(index) if ledger is not None and index in stored else next(new_blocks)
+                is_new = index not in stored
+                if is_new:
+                    calls = 2 * plan.blocks[index] + CHECKED_AGAIN
+                    limits.reached = CALLS if played == len(missing) else limits.find_reached(calls)
+                    if limits.reached:
+                        return
+                    played += 1
+                block = ledger.block(index) if ledger is not None and not is_new else next(new_blocks)
+                if is_new and not workers.alone:
+                    limits.count_elsewhere(2 * block.pairs)
                 if index < exact:
                     first_blocks.append(block)
-                yield block, index not in stored
+                yield block, is_new

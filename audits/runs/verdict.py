@@ -17,6 +17,7 @@ from audits.registry.settings_text import format_settings, summarize_player
 from audits.reports.formatting import escape_controls, nats, percent
 from audits.reports.json_form import to_data
 from audits.reports.report import Document, Facts, Listing, Part, Picture, Prose, Report
+from audits.runs.limits import explain_stop
 from audits.runs.plan import Plan
 from audits.statistics.estimates import Estimate
 
@@ -132,6 +133,7 @@ class Verdict(Report):
     refutable: whether that adversary would have refuted the claim. clopper_pearson: the classical bound on an
         event chosen on other games, if the fixed number of games was reached, and there are enough blocks.
     games: in each world. played_now, seconds: games of this invocation in each world, and its duration.
+    stopped: the limit that ended it before all games, "max_calls" or "max_seconds", if one did.
     estimates: if asked for. plan: None if it is only known from a ledger. notes: how players and the
         distinguisher were chosen. record: the games, if they are kept for charts.
     """
@@ -154,6 +156,7 @@ class Verdict(Report):
     seconds: float
     seed: int
     interrupted: bool = False
+    stopped: str = ""
     until_refuted: bool = False
     estimates: tuple[Estimate, ...] | None = attrs.field(default=None, eq=False)
     curve_epsilon_lower: float | None = None
@@ -218,6 +221,8 @@ class Verdict(Report):
 
     def _describe(self) -> dict[str, Any]:
         entries: dict[str, Any] = to_data(self)
+        if not self.stopped:
+            del entries["stopped"]
         if not self.players.settings:
             return entries
         names = {"learner": self.learner, "adversary": self.adversary}
@@ -278,17 +283,18 @@ class Verdict(Report):
             return f"ε ≥ {nats(self.clopper_pearson)} nats, for comparison"
         if self.until_refuted:
             return "not computed, since the number of games was not fixed beforehand"
-        if self.interrupted:
+        if self.interrupted or self.stopped:
             return "not computed, since the fixed number of games was not reached"
         return "not computed, since there are too few games to choose an event on some and count it on others"
 
     def explain(self) -> str:
         """The verdict in a few sentences."""
         explanation = f"{self.outcome}: {self.explain_outcome()}"
-        if self.interrupted:
+        if self.interrupted or self.stopped:
+            ended = explain_stop(self.stopped).rstrip(".") or "Interrupted"
             if not self.games:
-                return "Interrupted: no games were finished, so nothing is certified."
-            return f"Interrupted; the games played so far count. {explanation}"
+                return f"{ended}: no games were finished, so nothing is certified."
+            return f"{ended}; the games played so far count. {explanation}"
         return explanation
 
     def explain_outcome(self) -> str:

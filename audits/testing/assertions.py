@@ -7,10 +7,11 @@ from typing import Any
 
 import attrs
 
-from arena import REFEREES, Adversary, Claim, InvalidArgument, Learner, Referee
+from arena import REFEREES, Adversary, Claim, InvalidArgument, Learner, NothingTested, Referee
 from arena.privacy_curves import PrivacyCurve
 from arena.settings import at_least, check_value, is_number, number, whole
 from audits.adversary_search import Script, search, share_of_error
+from audits.adversary_search.search_report import explain_outcome
 from audits.registry.match import (
     change_claim,
     choose_protocol,
@@ -29,6 +30,7 @@ from audits.registry.players import (
 from audits.registry.suggestions import explain_arguments
 from audits.runs.blocks import choose_distinguisher
 from audits.runs.learner_failures import check_learner_first
+from audits.runs.limits import CHECKING_CALLS, LOGGER, Limits, check_enough, explain_stop
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
@@ -67,6 +69,8 @@ def assert_private(
     budget: str | Budget = "usual",
     distinguisher: str | None = None,
     seed: int = 0,
+    max_calls: int | None = None,
+    max_seconds: float | None = None,
     allow_underpowered: bool = False,
 ) -> Outcome:
     """Fail if the learner's claim is refuted.
@@ -80,15 +84,21 @@ def assert_private(
         search, those that confirm an adversary.
     distinguisher: as in `Plan`; default: the adversary's score, otherwise the better of the others.
     seed: random seed, an integer ≥ 0. The same test always has the same outcome.
+    max_calls, max_seconds: as in `audits.audit`, for the whole test; `Outcome.stopped` says if one ended it.
     allow_underpowered: play even if the games could not refute the claim of a learner without privacy.
 
+    A test of over ten seconds says what it costs, as a warning of the log `audits`.
+
     Raises: NotPrivate if the claim is refuted; Underpowered; NotConforming if the learner fails
-    `check_learner`; NothingTested if no claim could be refuted; InvalidArgument; errors of a referee.
+    `check_learner`; NothingTested if no claim could be refuted, or a limit left too few games;
+    InvalidArgument; errors of a referee; KeyboardInterrupt with the figures so far.
     """
     __tracebackhide__ = True
     player = configure_learner(*choose_learner(learner, make, {}))
     tested = player, _resolve_claim(player, claim), protocol, error, games, budget, distinguisher, seed
-    outcome = _PrivacyTest(*tested, allow_underpowered=allow_underpowered).run(against)
+    with Limits(max_calls, max_seconds) as limits:
+        test = _PrivacyTest(*tested, allow_underpowered=allow_underpowered, limits=limits)
+        outcome = test.run(against)
     if outcome.refuted:
         raise NotPrivate(outcome)
     return outcome
@@ -135,12 +145,15 @@ class _PrivacyTest:
     seed: int
     allow_underpowered: bool = False
     until_refuted: bool = False
+    limits: Limits = attrs.field(factory=Limits)
 
     def run(self, against: Opponents) -> Outcome:
         check_value("error", self.error, number)
         compute_confidence(self.error)  # refuses an invalid error before anything is played
         if against is None:
             return self._search()
+        if self.learner.one_call_a_game:
+            check_enough(self.limits.max_calls, CHECKING_CALLS)
         if not self.until_refuted:
             check_learner_first(self.learner)
         opponents: list[Any] = list(against) if isinstance(against, list | tuple) else [against]
@@ -150,18 +163,22 @@ class _PrivacyTest:
 
     def _audit(self, opponents: Sequence[Opponent]) -> Outcome:
         share = self.error / len(opponents)
-        games = self.budget.games if self.games is None else self.games
+        games = self._limit(self.budget.games if self.games is None else self.games)
         plans = [self._make_plan(opponent, games, share) for opponent in opponents]
         self._check_power(games, share)
         verdicts: list[Verdict] = []
         refutation = None
         for plan in plans:
-            verdict = run(plan)
-            if verdict.interrupted:
-                raise KeyboardInterrupt  # Ctrl-C ends the test, not only one of its audits
+            verdict = run(plan, limits=self.limits, announce=LOGGER.warning)
+            if verdict.interrupted:  # Ctrl-C ends the test, not only one of its audits
+                raise KeyboardInterrupt(f"{verdict.headline}. {verdict.explain()}")
             verdicts.append(verdict)
             if verdict.refuted:
                 refutation = Refutation(plan=plan, verdict=verdict)
+                break
+            if verdict.stopped:
+                self._refuse_powerless(verdict.games, share, verdict.stopped)
+                games = verdict.games
                 break
         ceiling = compute_ceiling(
             games, claim=self.claim, error=share, block=max(plan.block for plan in plans)
@@ -182,7 +199,7 @@ class _PrivacyTest:
             until_refuted=self.until_refuted,
             seed=self.seed,
             distinguisher=self.distinguisher or choose_distinguisher(self.learner, adversary, referee),
-        )
+        ).fit_blocks(self.limits.max_calls, self.limits.max_seconds)
 
     def _configure(self, opponent: Opponent) -> tuple[Adversary, Referee]:
         adversary = configure_adversary(opponent, {}, learner=self.learner)
@@ -208,6 +225,7 @@ class _PrivacyTest:
             needed = games_needed(self.claim, error=share) or _MAX_CONFIRMING_GAMES
             enough = min(_IMPERFECTION * needed, _MAX_CONFIRMING_GAMES)
             games = max(self.budget.games, _MIN_CONFIRMING_GAMES, enough)
+        games = self._limit(games)
         self._check_power(games, share)
         result = search(
             self.learner,
@@ -217,18 +235,28 @@ class _PrivacyTest:
             examples=self.budget.examples,
             confirm_games=games,
             seed=self.seed,
+            max_calls=self.limits.max_calls,
+            max_seconds=self.limits.max_seconds,
         )
         if result.interrupted:
-            raise KeyboardInterrupt
+            raise KeyboardInterrupt(f"{result.headline}. {explain_outcome(result)}")
         verdicts = () if result.verdict is None else (result.verdict,)
         refutation = None
         if result.plan is not None and result.verdict is not None:
             refutation = Refutation(plan=result.plan, verdict=result.verdict, search=result)
+        if result.stopped:  # what so many games of one adversary could have shown
+            self._refuse_powerless(result.games, share, result.stopped)
+            games = min(games, result.games)
         ceiling = compute_ceiling(games, claim=self.claim, error=share)
-        return self._make_outcome(verdicts, refutation, ceiling, result.games)
+        return self._make_outcome(verdicts, refutation, ceiling, result.games, result.stopped)
 
     def _make_outcome(
-        self, verdicts: Sequence[Verdict], refutation: Refutation | None, ceiling: float, searched: int = 0
+        self,
+        verdicts: Sequence[Verdict],
+        refutation: Refutation | None,
+        ceiling: float,
+        searched: int = 0,
+        stopped: str = "",
     ) -> Outcome:
         return Outcome(
             learner=self.learner.own_name,
@@ -238,7 +266,21 @@ class _PrivacyTest:
             ceiling=ceiling,
             games=searched + sum(verdict.games for verdict in verdicts),
             refutation=refutation,
+            stopped=stopped or next((verdict.stopped for verdict in verdicts if verdict.stopped), ""),
         )
+
+    def _limit(self, games: int) -> int:
+        """At most so many games, with which the calls suffice."""
+        return games if self.limits.max_calls is None else min(games, max(1, self.limits.max_calls // 2))
+
+    def _refuse_powerless(self, games: int, share: float, reached: str) -> None:
+        """Raises: NothingTested if so few games before a limit could not have refuted the claim."""
+        ceiling = compute_ceiling(max(games, 1), claim=self.claim, error=share)
+        if ceiling < self.claim.epsilon and not self.allow_underpowered:
+            raise NothingTested(
+                f"{self.learner.name}: {explain_stop(reached)} The {games:,} games in each world before that "
+                f"cannot refute {self.claim}, not even for a learner without privacy. Allow more."
+            )
 
     def _check_power(self, games: int, share: float) -> None:
         if not self.allow_underpowered:

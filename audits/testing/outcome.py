@@ -122,6 +122,7 @@ class Outcome:
     claim: under test. error: the maximum probability that it is refuted although it is true.
     verdicts: one for each adversary that was audited; for a search, that of the confirmed adversary.
     ceiling: the largest ε in nats that the games could have certified. games: in each world, with a search's.
+    stopped: the limit that ended the test, "max_calls" or "max_seconds", if one did.
     """
 
     learner: str
@@ -131,6 +132,7 @@ class Outcome:
     ceiling: float
     games: int
     refutation: Refutation | None
+    stopped: str = ""
 
     @property
     def refuted(self) -> bool:
@@ -264,7 +266,8 @@ def _plan_betting(
 ) -> tuple[BlockSizes, dict[str, Any]]:
     """The blocks of an audit, and the settings of each of its tests."""
     share = error if claim.curve is None else error / 2  # a curve is tested beside (ε, δ)
-    sizes = BlockSizes(games, first_block_pairs(games, until_refuted=until_refuted), block)
+    first = min(first_block_pairs(games, until_refuted=until_refuted), block)
+    sizes = BlockSizes(games, first, block)
     half = keeps_half(games, until_refuted=until_refuted)
     return sizes, {"delta": claim.delta, "confidence": compute_confidence(share), "keep_half": half}
 

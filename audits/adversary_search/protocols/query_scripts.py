@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from arena import REFEREES, Figure1, Learner, Move, PrivacyUnit, Query, Release, Sample, Unlabelled, Voting
 from arena.capabilities import read_schema
 from arena.players import read_relation_of
+from audits.adversary_search.obvious_scripts import list_obvious_samples
 from audits.adversary_search.point_strategies import (
     MAX_STRETCHES,
     MEMORIES,
@@ -26,7 +28,7 @@ from audits.adversary_search.point_strategies import (
     stretches_around,
     two_points,
 )
-from audits.adversary_search.record_strategies import check_relation, neighbouring_records
+from audits.adversary_search.record_strategies import check_relation, list_obvious, neighbouring_records
 from audits.adversary_search.script import (
     LAST_IS_1,
     SPACES,
@@ -48,6 +50,7 @@ from audits.adversary_search.script_strategies import (
     samples,
 )
 
+_MOST_OBVIOUS = 16  # pairs of lists of records
 _CLEAR_SIZES = (20, 1_000)  # of samples whose answers are to be clear
 
 
@@ -242,4 +245,17 @@ def _draw_samples(
 
 SPACES[Figure1.name] = SearchSpace(draw=draw_queries, steps=(Ask, Follow, Challenge), rounds=MAX_QUERIES)
 SPACES[Voting.name] = SearchSpace(draw=draw_queries, steps=(Ask, Follow), rounds=MAX_QUERIES)
-SPACES[Release.name] = SearchSpace(draw=_draw_samples)
+
+
+def _list_obvious(learner: Learner, protocol: str) -> Iterator[Script]:
+    schema = read_schema(learner)
+    if schema is None:
+        yield from list_obvious_samples(learner, protocol)
+        return
+    check_relation(schema, read_relation_of(learner))
+    pairs = sorted(list_obvious(schema, read_relation_of(learner)), key=lambda two: two[0].size + two[1].size)
+    for worlds in pairs[:_MOST_OBVIOUS]:
+        yield Script(protocol=protocol, world_0=worlds[0], world_1=worlds[1])
+
+
+SPACES[Release.name] = SearchSpace(draw=_draw_samples, obvious=_list_obvious)

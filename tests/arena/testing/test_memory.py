@@ -64,7 +64,7 @@ def test_every_command_refuses_it(name: str, play: Callable[[Learner], object]) 
 
 @pytest.mark.thorough
 def test_what_begins_to_remember_after_many_games_is_refused_instead_of_refuted() -> None:
-    learner = Function(function=remembering.remember_late(500), epsilon=1.0)
+    learner = Function(function=remembering.remember_late(), epsilon=1.0)
     with pytest.raises(NotConforming, match="after the games of this run"):
         audits.audit(learner, "count-swap", games=6_000)
 

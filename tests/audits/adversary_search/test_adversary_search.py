@@ -27,6 +27,7 @@ from arena import (
     Voting,
 )
 from audits.adversary_search import (
+    SPACES,
     Ask,
     Challenge,
     Score,
@@ -44,6 +45,7 @@ from audits.adversary_search.exploration import Rung, detectable_loss
 from audits.adversary_search.solved_start import find_solved_start
 from audits.exact_loss.exact_audit import exact
 from audits.registry.players import configure_learner
+from audits.runs.limits import Limits
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
@@ -198,7 +200,7 @@ def test_many_searches_of_a_tight_learner_never_refute_it() -> None:
 def test_later_confirmations_are_stricter(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Plan] = []
 
-    def never_refute(plan: Plan) -> Verdict:
+    def never_refute(plan: Plan, limits: Limits) -> Verdict:
         seen.append(plan)
         return attrs.evolve(run(attrs.evolve(plan, games=10)), refuted=False)
 
@@ -261,6 +263,9 @@ def test_within_a_test_of_hypothesis_a_search_is_the_same_and_may_be_interrupted
 @pytest.mark.thorough
 def test_a_search_whose_adversaries_are_all_declined_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(script_strategies, "samples", lambda *arguments: st.just(Sample([0.0], [0], [3])))
+    monkeypatch.setitem(
+        SPACES, "Release", attrs.evolve(SPACES["Release"], obvious=lambda *arguments: iter(()))
+    )
     with pytest.raises(NothingTested, match="configured for 12 examples, got 3"):
         search(RandomisedResponse(size=12), examples=5, pairs=8)
 

@@ -1,0 +1,191 @@
+"""Limits of a run in calls and in seconds; and what a run will cost, which the clock only informs.
+
+A game of a function is one call. Calls are those of both worlds, of a search and of all checks.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from math import inf
+from typing import Any, Protocol, Self
+
+from arena import Adversary, InvalidArgument, Learner, Referee, play
+from arena.engine import add_games, count_games
+from arena.errors import RAISED
+from arena.settings import at_least, check_value, more_than, number, whole
+
+CALLS, SECONDS = "max_calls", "max_seconds"
+_REASONS = {CALLS: "it would have made more calls than max_calls", SECONDS: "max_seconds were over"}
+CHECKING_CALLS = 500  # of the checks of a function
+CHECKED_AGAIN = 32  # calls after a refutation, to see that a learner remembers nothing
+_REPEATED = 0.1  # share of games, but at least the first block, that may be played again
+_CALLS_TO_CHECK = 6  # for each pair of a block that is larger than the first
+_LONG = 10.0  # seconds, from which on a cost is announced
+_MEASURABLE = 0.02  # seconds that the clock measures well
+_LONG_GAME = 1.0  # seconds, so that its modules do not matter
+_FEW_GAMES, _MANY_GAMES = 16, 256  # that are timed, where each is a call and elsewhere
+_REPETITIONS = 3  # of which the shortest counts, since other processes may interrupt
+_UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
+LOGGER = logging.getLogger("audits")
+clock = time.monotonic
+
+
+class SupportsIndexing(Protocol):
+    """What has an integer for an index, as the sizes of blocks."""
+
+    def __getitem__(self, index: int, /) -> int: ...
+
+
+class Limits:
+    """The limits of a run that has begun, None for none, and the calls that it has made so far.
+
+    max_calls: games of both worlds and of checks. max_seconds: by the clock, from now on, so that figures
+    depend on it in one way only: by when a run stops. Use it in a `with` statement, within which it counts.
+    Raises: InvalidArgument.
+    """
+
+    def __init__(self, max_calls: int | None = None, max_seconds: float | None = None) -> None:
+        if max_calls is not None:
+            check_value(CALLS, max_calls, whole, at_least(1))
+        if max_seconds is not None:
+            check_value(SECONDS, max_seconds, number, more_than(0))
+        self.max_calls, self.max_seconds = max_calls, max_seconds
+        self.reached = ""  # by which the run was stopped
+        self._begin = clock()
+        self._end = inf if max_seconds is None else self._begin + max_seconds
+        self._stack = ExitStack()
+        self._count: Any = None
+
+    def __enter__(self) -> Self:
+        self._count = self._stack.enter_context(count_games())
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    @property
+    def given(self) -> bool:
+        """Whether there is any limit."""
+        return self.max_calls is not None or self.max_seconds is not None
+
+    @property
+    def calls(self) -> int:
+        """The calls so far."""
+        return self._count.games if self._count is not None else 0
+
+    @property
+    def calls_left(self) -> float:
+        return inf if self.max_calls is None else self.max_calls - self.calls
+
+    def find_reached(self, calls: int = 0) -> str:
+        """The limit that so many further calls would exceed: "max_calls", "max_seconds", or "" for none. They
+        are taken to last as long as those so far."""
+        if calls > self.calls_left:
+            return CALLS
+        now = clock()
+        each = (now - self._begin) / self.calls if self.calls else 0.0
+        return SECONDS if now + calls * each >= self._end else ""
+
+    def keep_affordable(self, missing: Sequence[int], sizes: SupportsIndexing) -> Sequence[int]:
+        """The first of the missing blocks, by index, for which the calls suffice, with checks that follow.
+        sizes: of all blocks, in pairs."""
+        if self.max_calls is None:
+            return missing
+        left = self.calls_left - CHECKED_AGAIN - 2 * sizes[0]
+        for place, index in enumerate(missing):
+            left -= 2 * (1 + _REPEATED) * sizes[index]
+            after = _CALLS_TO_CHECK * sizes[index] if sizes[index] > sizes[0] else 0
+            if left < after:
+                return missing[:place]
+        return missing
+
+    def count_elsewhere(self, calls: int) -> None:
+        """Count calls that a worker has made."""
+        add_games(calls)
+
+
+def explain_stop(reached: str) -> str:
+    """A sentence for reports; empty if no limit was reached."""
+    return f"Stopped, since {_REASONS[reached]}." if reached else ""
+
+
+def check_enough(max_calls: int | None, least: int) -> None:
+    """Refuse a number of calls that leaves none for games that count. Raises: InvalidArgument."""
+    if max_calls is not None and max_calls < least:
+        raise InvalidArgument(
+            f"{CALLS} must be at least {least:,}, of which checks take up to {CHECKING_CALLS}",
+            value=max_calls,
+            remedy="Allow more calls.",
+        )
+
+
+# --- costs -------------------------------------------------------------------------------------------------
+
+
+def time_game(learner: Learner, adversary: Adversary, referee: Referee, *, faults: bool = False) -> float:
+    """Seconds that a game takes, by 4 calls of a slow function or 52 of a fast one; 0 if it cannot play."""
+
+    def time_games(games: int) -> float:
+        start = clock()
+        play(learner, adversary, referee, games=games, seed=0, faults=faults)
+        return clock() - start
+
+    def time_often(games: int) -> float:
+        return min(time_games(games) for _ in range(_REPETITIONS))
+
+    try:
+        first = time_games(1)  # which may load modules
+        single = first if first > _LONG_GAME else time_often(1)
+        if single >= _MEASURABLE:
+            return single
+        if learner.one_call_a_game:
+            return max(0.0, time_often(_FEW_GAMES) - single) / (_FEW_GAMES - 1)
+        return time_often(_MANY_GAMES) / _MANY_GAMES
+    except RAISED:  # the run will show it
+        return 0.0
+
+
+def announce_cost(
+    learner: Learner,
+    calls: int,
+    seconds: float,
+    limits: Limits,
+    announce: Callable[[str], None] | None = None,
+    *,
+    jobs: int = 1,
+) -> None:
+    """Say how many calls follow at most and how long they take, if that is over ten seconds: by default as a
+    warning of the log `audits`. seconds: of a call. Raises: InvalidArgument if the time is too short."""
+    needed = CHECKING_CALLS * seconds
+    if learner.one_call_a_game and limits.max_seconds is not None and needed > limits.max_seconds:
+        raise InvalidArgument(
+            f"{SECONDS} must allow {CHECKING_CALLS} calls for checks, and a call of {learner.name} takes "
+            f"{_describe_seconds(seconds)}",
+            value=limits.max_seconds,
+            remedy=f"Allow more than {needed:.0f} s.",
+        )
+    if limits.max_calls is not None:
+        calls = min(calls, limits.max_calls)
+    longest = calls * seconds / jobs
+    if limits.max_seconds is not None and longest > limits.max_seconds:
+        longest, calls = limits.max_seconds, int(limits.max_seconds * jobs / seconds)
+    if longest <= _LONG:
+        return
+    bounds = "" if limits.given else "; max_calls and max_seconds set limits"
+    text = (
+        f"{learner.name}: at most {calls:,} calls, of {_describe_seconds(seconds)} each, "
+        f"{_describe_seconds(longest)} in all{bounds}"
+    )
+    (LOGGER.warning if announce is None else announce)(text)
+
+
+def _describe_seconds(seconds: float) -> str:
+    """About so long, with its unit."""
+    if seconds < 1:
+        return f"{1_000 * seconds:.2g} ms"
+    unit, length = next((unit, length) for unit, length in _UNITS if seconds >= length)
+    count = f"{seconds / length:.2g}" if seconds < 100 * length else f"{seconds / length:,.0f}"
+    return f"about {count} {unit}{'' if count == '1' else 's'}"
