@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
-import attrs
 import numpy as np
-from hypothesis.strategies import SearchStrategy
 
 from arena import InvalidArgument, Sample
 from arena.claims import Relation, read_relation
-from arena.errors import is_users_file
-from arena.records import Records
-from arena.schema import Schema
-from audits.data.schemas import find_schema, infer_schema
+from audits.data.user_records import read_records
 from audits.registry.match import PlayerSettings
 from audits.registry.players import is_function
 
@@ -56,40 +50,6 @@ def read_data(
     if neighbour is not None:
         opponent["neighbour"] = read_sample("neighbour", neighbour)
     return sample, changed
-
-
-def read_records(
-    data: Any, neighbour: Any = None, user: Any = None
-) -> tuple[Schema, Records | None, Records | None]:
-    """The schema of data, or of a strategy that draws them, and the data of both worlds as records."""
-    if isinstance(data, Schema):
-        schema, dataset = data, None
-    elif isinstance(data, SearchStrategy):
-        schema, dataset = attrs.evolve(find_schema(data), source=_find_source(data)), None
-    else:
-        schema = infer_schema(data, neighbour)
-        dataset = Records(schema.form.unpack(data))
-    if user is not None:
-        schema = attrs.evolve(schema, user=user)
-    if neighbour is None:
-        return schema, dataset, None
-    if dataset is None:
-        raise InvalidArgument(
-            "a neighbour belongs to data, not to a strategy that draws them",
-            remedy="Give data=, as well, or search with the strategy: audits.search.",
-        )
-    return schema, dataset, Records(schema.form.unpack(neighbour))
-
-
-def _find_source(strategy: object) -> str:
-    """Where a module of the user's defines a strategy, as path/to/file.py:NAME; empty if none does."""
-    for module in list(sys.modules.values()):
-        path = getattr(module, "__file__", None)
-        if path and is_users_file(path):
-            for name, value in list(vars(module).items()):
-                if value is strategy:
-                    return f"{path}:{name}"
-    return ""
 
 
 def is_plain_sample(data: object) -> bool:

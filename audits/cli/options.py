@@ -230,6 +230,9 @@ class LedgerOption:
     )
 
 
+_OF_POINTS = {"receives", "dimension", "domain", "users"}  # settings of functions that receive points
+
+
 @option_record
 class DataOptions:
     """The user's data, for the adversary and the sizes of the learner."""
@@ -271,7 +274,8 @@ class DataOptions:
                     "--schema and --neighbours are for functions; learners have settings (`arena show`)."
                 )
             return self.get_source(), settings
-        if self.schema is None and (self.data is None or self.x or self.y is not None):
+        points = self.x or self.y is not None or not _OF_POINTS.isdisjoint(settings["learner"])
+        if self.schema is None and (self.data is None or points):
             source = self.get_source()
             return source, read_data(learner, None, None, settings, self.neighbours)[1]
         given: Any = None if self.data is None else read_frame(self.data)

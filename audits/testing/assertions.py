@@ -7,11 +7,12 @@ from typing import Any
 
 import attrs
 
-from arena import REFEREES, Adversary, Claim, InvalidArgument, Learner, NothingTested, Referee
+from arena import REFEREES, Adversary, Claim, InvalidArgument, Learner, NothingTested, Referee, Relation
 from arena.privacy_curves import PrivacyCurve
 from arena.settings import at_least, check_value, is_number, number, whole
 from audits.adversary_search import Script, search, share_of_error
 from audits.adversary_search.search_report import explain_outcome
+from audits.data.user_records import choose_records
 from audits.registry.match import (
     change_claim,
     choose_protocol,
@@ -61,6 +62,11 @@ def assert_private(
     learner: GivenLearner | None = None,
     *,
     make: Callable[[], Any] | None = None,
+    data: Any = None,
+    neighbours: Relation | str | None = None,
+    user: Any = None,
+    epsilon: float | None = None,
+    delta: float | None = None,
     claim: Claim | PrivacyCurve | str | tuple[float, float] | None = None,
     against: Opponents = None,
     protocol: str | Referee | None = None,
@@ -76,7 +82,9 @@ def assert_private(
     """Fail if the learner's claim is refuted.
 
     learner, make: a learner, the name of one, a mechanism, or what makes it, as in `audits.audit`.
-    claim: a `Claim`, (ε in nats, δ), or a privacy curve as in `audits.audit`; default: the learner's own.
+    data, neighbours, user: what a function receives, as in `audits.search`.
+    epsilon, delta: the claim, ε in nats; or claim: a `Claim`, (ε, δ), or a privacy curve as in
+        `audits.audit`; default: the learner's own.
     against: an adversary or the name of one, or several; None searches for one.
     protocol: default: one that both players play.
     error: the maximum probability that a true claim fails the test, for all adversaries together.
@@ -94,8 +102,17 @@ def assert_private(
     InvalidArgument; errors of a referee; KeyboardInterrupt with the figures so far.
     """
     __tracebackhide__ = True
-    player = configure_learner(*choose_learner(learner, make, {}))
-    tested = player, _resolve_claim(player, claim), protocol, error, games, budget, distinguisher, seed
+    player = configure_learner(*choose_learner(learner, make, choose_records(data, neighbours, user)))
+    tested = (
+        player,
+        _resolve_claim(player, _choose_claim(claim, epsilon, delta)),
+        protocol,
+        error,
+        games,
+        budget,
+        distinguisher,
+        seed,
+    )
     with Limits(max_calls, max_seconds) as limits:
         test = _PrivacyTest(*tested, allow_underpowered=allow_underpowered, limits=limits)
         outcome = test.run(against)
@@ -109,6 +126,11 @@ def assert_refuted(
     learner: GivenLearner | None = None,
     *,
     make: Callable[[], Any] | None = None,
+    data: Any = None,
+    neighbours: Relation | str | None = None,
+    user: Any = None,
+    epsilon: float | None = None,
+    delta: float | None = None,
     claim: Claim | PrivacyCurve | str | tuple[float, float] | None = None,
     against: Opponents = None,
     protocol: str | Referee | None = None,
@@ -125,12 +147,33 @@ def assert_refuted(
     Raises: NotRefuted if the claim is not refuted; otherwise as `assert_private`.
     """
     __tracebackhide__ = True
-    player = configure_learner(*choose_learner(learner, make, {}))
-    tested = player, _resolve_claim(player, claim), protocol, error, games, budget, distinguisher, seed
+    player = configure_learner(*choose_learner(learner, make, choose_records(data, neighbours, user)))
+    tested = (
+        player,
+        _resolve_claim(player, _choose_claim(claim, epsilon, delta)),
+        protocol,
+        error,
+        games,
+        budget,
+        distinguisher,
+        seed,
+    )
     outcome = _PrivacyTest(*tested, until_refuted=True).run(against)
     if outcome.refutation is None:
         raise NotRefuted(outcome)
     return outcome.refutation
+
+
+def _choose_claim(claim: Any, epsilon: float | None, delta: float | None) -> Any:
+    if epsilon is None and delta is None:
+        return claim
+    if claim is not None or epsilon is None:
+        raise InvalidArgument(
+            "a claim is given by epsilon and delta, or by claim",
+            value=(epsilon, delta),
+            remedy="Give epsilon, or leave out delta." if claim is None else "Leave out one of them.",
+        )
+    return epsilon, 0.0 if delta is None else delta
 
 
 @attrs.frozen
