@@ -40,8 +40,8 @@ MISSING = ldexp(1.0, 710)
 SINGLE, PAIR, LIST, MAP, ARRAY, LENGTH = MARKS = tuple(ldexp(1.0, 720 + 10 * kind) for kind in range(6))
 _COUNT = ldexp(1.0, -40)  # a mark of n parts is the mark times 1 + n 2^-40
 _MAX_CELLS = 2**27  # numbers in the rows of a batch, 1 GB
-_MAX_TEXTS = 4_096  # codes whose text is remembered, and so many more of keys
-_FEW_GAMES = 64  # up to which texts that all differ are no reason for a refusal
+_MAX_TEXTS = 8_192  # codes whose text is remembered
+_FEW_GAMES = 63  # up to which texts that all differ are no reason for a refusal
 _UNIQUE = 0.9  # share of the texts of a batch that differ from all others, from which on they are useless
 _PLAIN = {bool, int, float, np.bool_, np.float16, np.float32, np.float64} | {
     np.dtype(f"{sign}int{bits}").type for sign in ("", "u") for bits in (8, 16, 32, 64)
@@ -233,8 +233,9 @@ def _encode_entry(part: Symbol | Number) -> list[float]:
 def _encode_text(kind: str, text: str) -> float:
     digest = hashlib.sha256(f"{kind} {text}".encode(errors="surrogatepass")).digest()
     code = LEAST * (1.0 + ldexp(int.from_bytes(digest[:8], "big") >> 12, -52))
-    if len(texts) < _MAX_TEXTS or (kind == "key" and len(texts) < 2 * _MAX_TEXTS):
-        texts[code] = text
+    if code not in texts and len(texts) >= _MAX_TEXTS:
+        del texts[next(iter(texts))]  # the oldest
+    texts[code] = text
     return code
 
 

@@ -26,6 +26,7 @@ from arena.laws import OnlineLaw
 from arena.players import Learner
 from arena.randomness import block_seed, generator
 from arena.referees import REFEREES, Probe
+from arena.released import is_category
 from arena.sample import Sample, Training
 from arena.testing.adversary import check_configuration
 from arena.testing.batches import (
@@ -40,6 +41,7 @@ from arena.testing.independence import check_repeats, forbid_global_randomness
 from arena.testing.memory import check_memory
 
 ROUNDS = 12  # of games with a fixed number of them, if the learner allows so many
+_MANY_TEXTS = 64  # games whose texts, if nearly all differ, are refused
 _FEW_BATCHES = 8  # on each of the other samples
 _USUAL_SIZE, _SMALL_SIZE = 1_000, 7  # examples for a learner that takes any number
 
@@ -72,13 +74,22 @@ def check_learner(learner: Learner, *, sample: Any = None, games: int = 2_000) -
         # The same game for the same random numbers.
         if not learner.own_coins:
             check_repeats(learner, probe, probe.referee, learner.own_name)
-        if not learner.one_call_a_game:
+        if learner.one_call_a_game:
+            _check_texts(learner, probe)
+        else:
             _check_batches(learner, probe, games, training_sets[1:], is_given=sample is not None)
         # It can be trained on `some_points` and asked about them.
         if not learner.receives_records:
             _play_some_points(learner, protocol)
         # Capabilities that it has beyond its protocol.
         _check_capabilities(learner, probe)
+
+
+def _check_texts(learner: Learner, probe: Probe) -> None:
+    """Refuse text that differs in every game, if text is released: a few games show nothing of it."""
+    played = play(learner, probe, probe.referee, games=2, seed=1, record=True)
+    if any(is_category(part).any() for part in played.shown):
+        _play_probe(learner, probe, games=_MANY_TEXTS)
 
 
 def _check_batches(

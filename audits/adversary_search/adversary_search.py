@@ -120,7 +120,8 @@ def search(
     check_value("error", error, more_than(0), less_than(1))
     if data is not None and data.points.shape[1:] != learner.point_shape:
         raise InvalidArgument(
-            f"points of the data must have the shape of those of {learner.own_name}, {learner.point_shape}",
+            f"the points of the data must have the shape of those of {learner.own_name}, "
+            f"{learner.point_shape}",
             value=data.points.shape[1:],
             remedy="Choose other columns, or set the dimension of the learner.",
         )

@@ -12,7 +12,7 @@ import audits
 from arena.released import encode_values, value_columns
 from audits.adversary_search.score import Score, simple_scores
 from audits.distinguishers.view_features import ViewCounts, ViewFeatures
-from audits.registry.record_code import write_assignment
+from audits.registry.record_code import write_assignments
 from audits.testing import NotPrivate, assert_private
 
 
@@ -61,7 +61,7 @@ def test_a_score_says_what_it_reads_also_in_a_process_that_met_no_release(
     monkeypatch.setattr("audits.adversary_search.score.texts", {})
     assert phrase in [score.describe() for score in scores]
     again = {}
-    exec(write_assignment("again", scores), again)
+    exec(write_assignments(again=scores), again)
     assert [score.describe() for score in again["again"]] == [score.describe() for score in scores]
     assert not any("{" in score.describe() for score in scores)
 
