@@ -150,7 +150,7 @@ def search(
     tried = result.examples + result.rejected
     if result.stopped and not result.examples:
         raise NothingTested(
-            f"{learner.name}: {explain_stop(result.stopped)} No adversary was played before. Allow more."
+            f"{learner.own_name}: {explain_stop(result.stopped)} No adversary was played before. Allow more."
         )
     if not (result.examples or result.interrupted):
         raise refuse_failures(learner, result.failure, f"against all of {tried:,} adversaries")

@@ -162,7 +162,7 @@ def announce_cost(
     needed = CHECKING_CALLS * seconds
     if learner.one_call_a_game and limits.max_seconds is not None and needed > limits.max_seconds:
         raise InvalidArgument(
-            f"{SECONDS} must allow {CHECKING_CALLS} calls for checks, and a call of {learner.name} takes "
+            f"{SECONDS} must allow {CHECKING_CALLS} calls for checks, and a call of {learner.own_name} takes "
             f"{_describe_seconds(seconds)}",
             value=limits.max_seconds,
             remedy=f"Allow more than {needed:.0f} s.",
@@ -176,7 +176,7 @@ def announce_cost(
         return
     bounds = "" if limits.given else "; max_calls and max_seconds set limits"
     text = (
-        f"{learner.name}: at most {calls:,} calls, of {_describe_seconds(seconds)} each, "
+        f"{learner.own_name}: at most {calls:,} calls, of {_describe_seconds(seconds)} each, "
         f"{_describe_seconds(longest)} in all{bounds}"
     )
     (LOGGER.warning if announce is None else announce)(text)

@@ -130,3 +130,25 @@ def test_the_twin_is_not_refuted(flaw: Flaw) -> None:
             examples=60,
         )
         assert not found.refuted
+
+
+@pytest.mark.thorough
+def test_assert_private_searches_with_data_of_any_kind() -> None:
+    shops = audits.table(shop=st.sampled_from(REGIONS))
+    tested = {"data": shops, "epsilon": 1.0, "neighbours": "add or remove one", "max_calls": 3_000}
+    with pytest.raises(audits.NotPrivate, match="count_shops violates its claim"):
+        audits.assert_private(count_shops, **tested)
+    assert not audits.assert_private(count_known_shops, **tested).refuted
+
+
+@pytest.mark.thorough
+def test_calls_until_a_clear_flaw_is_refuted_are_few() -> None:
+    calls = []
+
+    def count(sales: Any, rng: np.random.Generator) -> dict[str, float]:
+        calls.append(len(sales))
+        return count_shops(sales, rng)
+
+    shops = audits.table(shop=st.sampled_from(REGIONS))
+    assert audits.search(count, data=shops, epsilon=1.0, neighbours="add or remove one").refuted
+    assert len(calls) <= 3_000
