@@ -11,6 +11,7 @@ from arena.claims import DISTANCES, Neighbours, Relation
 from arena.dataset import Dataset
 from arena.errors import ArenaError, count_things
 from arena.records import Records
+from arena.schema import Schema
 
 _MOST_SHOWN = 3  # records that only one world has
 _MOST_TEXT = 80  # characters of each
@@ -43,6 +44,27 @@ def _list_excess(own: Records, other: Records) -> list[Any]:
         left[key.tobytes()] = left.get(key.tobytes(), 0) - taken
         excess += [record] * min(count - taken, _MOST_SHOWN + 1)
     return excess
+
+
+def show_pair(
+    schema: Schema, first: Records, second: Records, *, names: tuple[str, str] = ("world_0", "world_1")
+) -> str:
+    """Both datasets as code that makes what the mechanism receives, and which records are changed."""
+    shown = [f"{name} = {schema.show(records)}" for name, records in zip(names, (first, second), strict=True)]
+    return f"{shown[0]}\n{shown[1]}  # {_describe_change(first, second)}"
+
+
+def _describe_change(first: Records, second: Records) -> str:
+    rows, keys = (first.rows(), second.rows()), (first.list_keys(), second.list_keys())
+    start = next((n for n, (a, b) in enumerate(zip(*keys, strict=False)) if a != b), min(map(len, keys)))
+    number = len(rows[1]) - len(rows[0])
+    if not number:
+        changed = sum(a != b for a, b in zip(*keys, strict=True))
+        more = f", and {count_things(changed - 1, 'more record')}" if changed > 1 else ""
+        return f"record {start + 1} is {rows[0][start]!r} or {rows[1][start]!r}{more}"
+    own = rows[1] if number > 0 else rows[0]
+    more = f", and {count_things(abs(number) - 1, 'more record')}" if abs(number) > 1 else ""
+    return f"record {start + 1} is {'added' if number > 0 else 'removed'}: {own[start]!r}{more}"
 
 
 def find_relations(first: Dataset, second: Dataset, users_of: Callable[[Any], np.ndarray]) -> list[Relation]:

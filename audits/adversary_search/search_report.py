@@ -10,7 +10,9 @@ import numpy as np
 
 from arena import Claim, Learner
 from arena.capabilities import read_schema
+from arena.differences import show_pair
 from arena.players import finite_domain
+from arena.records import Records
 from audits.adversary_search.exploration import EVIDENCE_THRESHOLD
 from audits.adversary_search.point_strategies import constant_points_of, far_points_of, points_of, round_limit
 from audits.adversary_search.score import Score
@@ -97,6 +99,11 @@ class SearchResult(Report):
             games = write_example_games(
                 plan.learner, plan.adversary, plan.referee, seed=plan.seed, faults=plan.faults
             )
+            schema = read_schema(plan.learner)
+            worlds = getattr(self.adversary, "world_0", None), getattr(self.adversary, "world_1", None)
+            if schema is not None and isinstance(worlds[0], Records) and isinstance(worlds[1], Records):
+                pair = show_pair(schema, *worlds)
+                parts.append(Listing(pair, "The smallest data that show the violation:"))
             parts.append(Listing(games, "The smallest game that shows the violation:"))
             if self.file:
                 where = f"The adversary is in {self.file}; commands play it as {self.file}:{FOUND}."

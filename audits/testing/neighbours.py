@@ -8,7 +8,8 @@ from typing import Any
 import attrs
 from hypothesis import strategies as st
 
-from arena.claims import Neighbours, Relation, read_relation
+from arena.claims import Relation, read_relation
+from arena.differences import show_pair
 from arena.errors import InvalidArgument
 from arena.records import Records
 from arena.schema import Schema
@@ -67,30 +68,3 @@ def neighbours(
 def make_pair(schema: Schema, relation: Relation, first: Records, second: Records) -> NeighbourPair:
     x, y = (next(schema.pack_games(records, 1)) for records in (first, second))
     return NeighbourPair(x, y, show_pair(schema, first, second, names=("x", "y")))
-
-
-def show_pair(
-    schema: Schema, first: Records, second: Records, *, names: tuple[str, str] = ("world_0", "world_1")
-) -> str:
-    """Both data sets as the user would write them, with a comment on the records in which they differ."""
-    rows = first.rows(), second.rows()
-    same = [a == b for a, b in zip(first.list_keys(), second.list_keys(), strict=False)]
-    start = same.index(False) if False in same else len(same)
-    changed = [f"{rows[world][start]!r}" for world in (0, 1) if start < len(rows[world])]
-    longer = len(rows[1]) - len(rows[0])
-    if longer:
-        number = abs(longer)
-        what = "record" if number == 1 else f"and {number - 1} more records"
-        text = f"{'record ' if number == 1 else 'records from '}{start + 1}"
-        side = rows[1] if longer > 0 else rows[0]
-        verb = "added" if longer > 0 else "removed"
-        text += f" {'is' if number == 1 else 'on are'} {verb}: {side[start]!r}" + (
-            "" if number == 1 else f" {what}"
-        )
-    else:
-        text = f"record {start + 1} differs" + (f": {' and '.join(changed)}" if changed else "")
-    lines = [f"{name} = {schema.show(records)}" for name, records in zip(names, (first, second), strict=True)]
-    return "\n".join([lines[0], f"{lines[1]}  # {text}"])
-
-
-__all__ = ["NeighbourPair", "Neighbours", "neighbours"]
