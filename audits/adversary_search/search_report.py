@@ -100,9 +100,9 @@ class SearchResult(Report):
                 plan.learner, plan.adversary, plan.referee, seed=plan.seed, faults=plan.faults
             )
             schema = read_schema(plan.learner)
-            worlds = getattr(self.adversary, "world_0", None), getattr(self.adversary, "world_1", None)
-            if schema is not None and isinstance(worlds[0], Records) and isinstance(worlds[1], Records):
-                pair = show_pair(schema, *worlds)
+            first, second = (getattr(self.adversary, name, None) for name in ("world_0", "world_1"))
+            if schema is not None and isinstance(first, Records) and isinstance(second, Records):
+                pair = show_pair(schema, first, second)
                 parts.append(Listing(pair, "The smallest data that show the violation:"))
             parts.append(Listing(games, "The smallest game that shows the violation:"))
             if self.file:
