@@ -248,7 +248,9 @@ def neighbours_setting(default: Neighbours) -> Any:
 
 
 def _list_relations() -> str:
-    return ", ".join(_FORMS.get(kind, kind.value).format("K") for kind in Neighbours)
+    return ", ".join(
+        _FORMS.get(kind, kind.value).format("D" if kind in DISTANCES else "K") for kind in Neighbours
+    )
 
 
 class PrivacyUnit(StrEnum):

@@ -155,7 +155,11 @@ def make_local() -> Any:
     return Person("Ann")
 
 
-@pytest.mark.parametrize("record", [object(), make_local(), lambda: 1, (1, iter([]))], ids=str)
+@pytest.mark.parametrize(
+    "record",
+    [object(), make_local(), lambda: 1, (1, iter([]))],
+    ids=["object", "local class", "function", "iterator"],
+)
 def test_what_cannot_be_compared_is_refused(record: Any) -> None:
     with pytest.raises(InvalidArgument, match=r"records must be made of|types of records"):
         Records([record])

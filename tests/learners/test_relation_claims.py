@@ -15,7 +15,7 @@ import audits
 from adversaries.release.cover_swap import CoverSwap
 from adversaries.release.statdp import StatDP
 from arena import BLANK, Claim, InvalidArgument, Learner, Sample, Unsupported
-from arena.claims import Neighbours, Relation, read_relation
+from arena.claims import DISTANCES, Neighbours, Relation, read_relation
 from arena.concepts import DecisionLists, Thresholds
 from arena.concepts.features import Variables
 from arena.privacy_curves import GroupCurve
@@ -32,7 +32,7 @@ from learners.zoo.counting_queries import NoisyHist1, ZooLaplace
 from learners.zoo.svt import Svt1
 
 RELATIONS = [
-    *(Relation(kind) for kind in Neighbours),
+    *(Relation(kind) for kind in Neighbours if kind not in DISTANCES),
     Relation(Neighbours.REPLACE_GROUP, 3),
     Relation(Neighbours.ADD_OR_REMOVE_USER, 2),
 ]
