@@ -9,7 +9,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from math import inf
+from math import ceil, inf
 from typing import Any, Protocol, Self
 
 from arena import Adversary, InvalidArgument, Learner, Referee, play
@@ -22,7 +22,6 @@ _REASONS = {CALLS: "it would have made more calls than max_calls", SECONDS: "max
 CHECKING_CALLS = 500  # of the checks of a function
 CHECKED_AGAIN = 32  # calls after a refutation, to see that a learner remembers nothing
 _REPEATED = 0.1  # share of games, but at least the first block, that may be played again
-_CALLS_TO_CHECK = 6  # for each pair of a block that is larger than the first
 _LONG = 10.0  # seconds, from which on a cost is announced
 _MEASURABLE = 0.02  # seconds that the clock measures well
 _LONG_GAME = 1.0  # seconds, so that its modules do not matter
@@ -89,6 +88,11 @@ class Limits:
         each = (now - self._begin) / self.calls if self.calls else 0.0
         return SECONDS if now + calls * each >= self._end else ""
 
+    def add_repeated(self, calls: int, learner: Learner) -> int:
+        """So many calls, with those that see at the end that the learner remembers nothing."""
+        repeated = _REPEATED * (self.calls + calls) if learner.one_call_a_game else 0.0
+        return calls + CHECKED_AGAIN + ceil(repeated)
+
     def keep_affordable(self, missing: Sequence[int], sizes: SupportsIndexing) -> Sequence[int]:
         """The first of the missing blocks, by index, for which the calls suffice, with checks that follow.
         sizes: of all blocks, in pairs."""
@@ -97,8 +101,7 @@ class Limits:
         left = self.calls_left - CHECKED_AGAIN - 2 * sizes[0]
         for place, index in enumerate(missing):
             left -= 2 * (1 + _REPEATED) * sizes[index]
-            after = _CALLS_TO_CHECK * sizes[index] if sizes[index] > sizes[0] else 0
-            if left < after:
+            if left < 0:
                 return missing[:place]
         return missing
 

@@ -27,7 +27,7 @@ from audits.runs.blocks import (
     repeats_calls,
     uses_common_random_numbers,
 )
-from audits.runs.limits import CALLS, CHECKED_AGAIN, Limits, announce_cost, time_game
+from audits.runs.limits import CALLS, Limits, announce_cost, time_game
 from audits.runs.plan import EXACT_PAIRS, LEARNED, Plan, PlanSettings
 from audits.runs.verdict import RunNotes, RunStopped, Verdict
 from audits.runs.workers import Workers
@@ -382,7 +382,7 @@ def _iterate_blocks(
             for index in indices:
                 is_new = index not in stored
                 if is_new:
-                    calls = 2 * plan.blocks[index] + CHECKED_AGAIN
+                    calls = limits.add_repeated(2 * plan.blocks[index], plan.learner)
                     limits.reached = CALLS if played == len(missing) else limits.find_reached(calls)
                     if limits.reached:
                         return

@@ -212,7 +212,7 @@ def test_limits_that_leave_nothing_are_refused(now: list[float]) -> None:
     with pytest.raises(InvalidArgument) as refusal:
         audits.search(learner_of(slow), max_seconds=1)
     assert str(refusal.value) == (
-        "max_seconds must allow 500 calls for checks, and a call of function takes 50 ms, got 1. "
+        "max_seconds must allow 500 calls for checks, and a call of slow takes 50 ms, got 1. "
         "Allow more than 25 s."
     )
 

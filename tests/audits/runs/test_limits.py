@@ -120,7 +120,7 @@ def test_a_long_audit_says_what_it_costs(caplog: pytest.LogCaptureFixture) -> No
     (record,) = caplog.records
     assert (record.name, record.levelno) == ("audits", logging.WARNING)
     assert record.getMessage() == (
-        "function: at most 1,000 calls, of 50 ms each, about 50 seconds in all; max_calls and max_seconds "
+        "release_sum: at most 1,000 calls, of 50 ms each, about 50 seconds in all; max_calls and max_seconds "
         "set limits"
     )
 
@@ -135,7 +135,7 @@ def test_the_cost_of_a_limited_audit_is_that_of_the_limit() -> None:
     said: list[str] = []
     audits.audit(LEARNER, max_calls=800, announce=said.append)
     audits.audit(LEARNER, max_seconds=40, announce=said.append)
-    cost = "function: at most 800 calls, of 50 ms each, about 40 seconds in all"
+    cost = "release_sum: at most 800 calls, of 50 ms each, about 40 seconds in all"
     assert said == [cost, cost]
 
 
@@ -152,8 +152,8 @@ def test_an_assertion_is_limited(against: str | None) -> None:
 
 
 def test_an_assertion_with_too_few_games_does_not_pass() -> None:
-    with pytest.raises(NothingTested, match=r"before that cannot refute \(1, 0\)-DP .* Allow more\."):
-        assert_private(LEARNER, against="point-swap", max_seconds=26)
+    with pytest.raises(NothingTested, match=r"before that cannot refute \(5, 0\)-DP .* Allow more\."):
+        assert_private(LEARNER, claim=(5, 0), against="point-swap", max_seconds=26)
 
 
 def test_an_interrupted_search_gives_the_figures_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,7 +170,7 @@ def test_an_interrupted_search_gives_the_figures_so_far(monkeypatch: pytest.Monk
     with pytest.raises(KeyboardInterrupt) as interrupt:
         assert_private(LEARNER)
     text = str(interrupt.value)
-    assert text.startswith("function: nothing found in 5 adversaries. Interrupted. Nothing found: of 5 ")
+    assert text.startswith("release_sum: nothing found in 5 adversaries. Interrupted. Nothing found: of 5 ")
 
 
 def test_an_interrupted_audit_gives_the_figures_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
