@@ -264,6 +264,13 @@ def _replace_part(record: Any, name: Any, value: Any) -> Any:
     return changed
 
 
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, or one of those with which pandas marks what is missing."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float) and math.isnan(value)
+
+
 def show_value(value: Any) -> str:
     """A value as Python code, in which pandas is `pd`."""
     kind = type(value)
@@ -416,7 +423,7 @@ class Schema:
             )
         users = [self._find_user(record) for record in records]
         for record, user in zip(records, users, strict=True):
-            missing = user is None or type(user).__name__ in ("NAType", "NaTType") or user != user
+            missing = is_missing(user)
             if missing or not isinstance(user, str | Real | np.generic):
                 raise InvalidArgument(
                     "every record must have a user, a number or a text",

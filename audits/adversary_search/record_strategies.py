@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from arena import InvalidArgument
 from arena.claims import DISTANCES, Neighbours, Relation
 from arena.records import BLANK_RECORD, Records, record_key
-from arena.schema import Schema
+from arena.schema import Schema, is_missing
 
 Strategy = st.SearchStrategy[Any]
 
@@ -100,9 +100,9 @@ def _list_extreme_records(schema: Schema) -> list[Any]:
 
 def _list_ends(pool: Sequence[Any]) -> list[Any]:
     """The least value, the largest, a missing one if there is any, and the simplest."""
-    special = [value for value in pool if value is None or value != value]
+    special = [value for value in pool if is_missing(value)]
     try:
-        ordered = sorted(value for value in pool if value is not None and value == value)
+        ordered = sorted(value for value in pool if not is_missing(value))
     except TypeError:  # of several types
         ordered = list(pool)
     return [*ordered[:1], *ordered[-1:], *special[:1], pool[0]]
@@ -280,10 +280,10 @@ def _draw_value(pool: Sequence[Any]) -> Strategy:
 
 def _list_prominent(values: list[Any]) -> list[Any]:
     try:
-        ordered = sorted(value for value in values if value == value)
+        ordered = sorted(value for value in values if not is_missing(value))
     except TypeError:  # of several types
         ordered = values
-    special = [value for value in values if value is None or value != value]
+    special = [value for value in values if is_missing(value)]
     middle = ordered[len(ordered) // 2 : len(ordered) // 2 + 1]
     prominent = [*values[:3], *ordered[:1], *ordered[-1:], *special[:1], *middle, *values[3:6]]
     return list({record_key(value): value for value in prominent}.values())[:_MOST_PROMINENT]

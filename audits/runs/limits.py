@@ -9,7 +9,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from math import ceil, inf
+from math import inf
 from typing import Any, Protocol, Self
 
 from arena import Adversary, InvalidArgument, Learner, Referee, play
@@ -84,14 +84,18 @@ class Limits:
         are taken to last as long as those so far."""
         if calls > self.calls_left:
             return CALLS
+        return SECONDS if self._is_late(calls) else ""
+
+    def _is_late(self, calls: float) -> bool:
         now = clock()
         each = (now - self._begin) / self.calls if self.calls else 0.0
-        return SECONDS if now + calls * each >= self._end else ""
+        return now + calls * each >= self._end
 
-    def add_repeated(self, calls: int, learner: Learner) -> int:
-        """So many calls, with those that see at the end that the learner remembers nothing."""
+    def find_reached_before(self, calls: int, learner: Learner) -> str:
+        """As `find_reached`, with time for the games that are played again at the end."""
         repeated = _REPEATED * (self.calls + calls) if learner.one_call_a_game else 0.0
-        return calls + CHECKED_AGAIN + ceil(repeated)
+        reached = self.find_reached(calls + CHECKED_AGAIN)
+        return reached or (SECONDS if self._is_late(calls + CHECKED_AGAIN + repeated) else "")
 
     def keep_affordable(self, missing: Sequence[int], sizes: SupportsIndexing) -> Sequence[int]:
         """The first of the missing blocks, by index, for which the calls suffice, with checks that follow.

@@ -382,8 +382,8 @@ def _iterate_blocks(
             for index in indices:
                 is_new = index not in stored
                 if is_new:
-                    calls = limits.add_repeated(2 * plan.blocks[index], plan.learner)
-                    limits.reached = CALLS if played == len(missing) else limits.find_reached(calls)
+                    reached = limits.find_reached_before(2 * plan.blocks[index], plan.learner)
+                    limits.reached = CALLS if played == len(missing) else reached
                     if limits.reached:
                         return
                     played += 1

@@ -103,7 +103,7 @@ def test_a_search_that_finds_nothing_makes_no_more_calls_than_it_says(
     assert not result.refuted
     most = CHECKING_CALLS + 2 * CALLS_AN_EXAMPLE * 40
     assert counter.calls <= most
-    assert f"function: at most {most:,} calls, of 50 ms each, about 17 minutes in all" in caplog.text
+    assert f"slow: at most {most:,} calls, of 50 ms each, about 17 minutes in all" in caplog.text
     assert result.detectable is not None
 
 
