@@ -45,7 +45,7 @@ from audits.runs.limits import (
     explain_stop,
     time_game,
 )
-from audits.runs.plan import LEARNED, MIN_BLOCK_PAIRS, SCORE, Plan
+from audits.runs.plan import LEARNED, SCORE, Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
 from audits.runs.workers import Workers, map_in_order
@@ -58,7 +58,6 @@ _CONFIRM_GAMES = 20_000
 _MAX_CONFIRM_GAMES = 2_000_000
 _CONFIRM_FACTOR = 3  # times the games that the evidence so far suggests
 _FIRST_EXAMPLES = 64  # of the first run, where games are calls
-_MOST_BLOCKS = 512  # of a confirmation where games are calls
 _FAULT_GAMES = 2_000  # with faults every game is played by itself
 _ignore_overflow = partial(np.errstate, over="ignore", invalid="ignore")  # of the largest points there are
 
@@ -373,7 +372,7 @@ class _SearchPlan:
         error = share_of_error(self.error, number)
         enough = ceil(_CONFIRM_FACTOR * log(1 / error) / max(rate, 1e-12))
         calls = self.learner.one_call_a_game
-        games, blocks = self.confirm_games, {}
+        games = self.confirm_games
         if games is None or calls:
             least, most = max(_CONFIRM_GAMES, self._least_games), _MAX_CONFIRM_GAMES
             if calls:  # all confirmations together cost as much as what they confirm
@@ -381,8 +380,6 @@ class _SearchPlan:
                 most = max(least, int(share_of_error(1.0, number) * pairs))
             enough = min(max(least, enough), most)
             games = enough if games is None else min(games, enough)
-        if calls:  # blocks of equal sizes need no checks of larger ones
-            blocks = dict.fromkeys(("first_block", "block"), max(MIN_BLOCK_PAIRS, games // _MOST_BLOCKS))
         return Plan(
             learner=self.learner,
             adversary=script,
@@ -396,5 +393,4 @@ class _SearchPlan:
             seed=confirming_seed(self.seed, number),
             distinguisher=LEARNED if script.score is None else SCORE,
             faults=faults,
-            **blocks,
         )
