@@ -278,7 +278,9 @@ def run(
                 opened_ledger.close()
         except RunStopped as error:
             failure = failure or error
-    _check_after(plan, estimators, record, None if interrupted else workers)
+    # Games before an allowed change of the players may come out otherwise after it.
+    repeats = repeats_calls(plan) and not (files is not None and files.allow_changes)
+    _check_after(plan, estimators, record, None if interrupted else workers, repeats=repeats)
     verdict = estimators.make_verdict(
         RunNotes.from_plan(plan),
         interrupted=interrupted,
@@ -294,10 +296,11 @@ def run(
 
 
 def _check_after(
-    plan: Plan, estimators: AuditEstimators, record: Record | None, workers: Workers | None
+    plan: Plan, estimators: AuditEstimators, record: Record | None, workers: Workers | None, *, repeats: bool
 ) -> None:
     """Check the largest batch, the scatter of blocks, a refuted learner's memory, and that games repeat.
-    workers: None after an interrupt, when only what was refuted is worth the time."""
+    workers: None after an interrupt, when only what was refuted is worth the time. repeats: whether games
+    that are played again must come out as before."""
     refuted, calls = estimators.refuted, plan.learner.one_call_a_game
     largest = max(estimators.block_sizes, default=0)
     if refuted and record is not None:
@@ -308,7 +311,7 @@ def _check_after(
         check_scatter(plan, largest)
     elif refuted and estimators.scatter.unclear and uses_common_random_numbers(plan) and not calls:
         check_scatter(plan, min(largest, _SMALL_BATCH))
-    if repeats_calls(plan) and estimators.first_blocks and (workers is not None or refuted):
+    if repeats and estimators.first_blocks and (workers is not None or refuted):
         blocks = dict(enumerate(estimators.first_blocks))
         check_repeated_games(plan, blocks, workers or Workers(), games=estimators.games)
 
