@@ -48,12 +48,13 @@ _server: tuple[int, subprocess.Popen[bytes], socket.socket] | None = None  # wit
 
 def call_in_new_processes(name: str, calls: Sequence[Callable[[], Result]]) -> list[Result]:
     """The results of calls, each in a new process, all at a time. Raises: NotConforming of the player `name`
-    if a call fails or takes longer than five minutes."""
-    if _inside:  # or a file that audits its own players whenever it is imported would do so for ever
+    if a call fails or takes longer than five minutes, or if this process is itself one of the new ones."""
+    # A file that audits its players whenever it is imported would otherwise start processes without end.
+    if _inside:
         raise NotConforming(
             name,
             "a file with players can be imported without an audit",
-            "importing it plays games: write them after `if __name__ == '__main__':`",
+            "importing it starts an audit: put the audit under `if __name__ == '__main__':`",
         )
     hint = ""
     try:

@@ -212,8 +212,8 @@ def _middle(bracket: Bracket) -> str:
 
 def check_declared_law(learner: Learner, adversary: Adversary, referee: Referee) -> Comparison:
     """Compare the learner's games in both worlds with its output distribution: a subclass may inherit `law`
-    and change the answers. Once in a process for the same players, as a test makes many audits of them.
-    Raises: NotConforming; Unsupported; whatever a referee raises in a game."""
+    and change the answers. The same players are compared once in a process, whatever the number of their
+    audits. Raises: NotConforming; Unsupported; whatever a referee raises in a game."""
     try:
         return _compare_once(learner, adversary, referee)
     except TypeError:  # a configuration that cannot be hashed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from functools import lru_cache
 from math import exp, expm1, log, log1p, sqrt, ulp
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -124,12 +124,14 @@ class Screening(Voters):
 
 
 class ScreeningState(VotersState):
+    screen: ClassVar[type[AboveThreshold]] = AboveThreshold
+
     def __init__(self, spec: Screening, games: int, rng: np.random.Generator) -> None:
         super().__init__(spec, games)
         self._labels_above = spec.labels_above
         # A distance is below w if minus the distance is above −w.
         self._nearness = -distances(spec.teachers).astype(np.float64)
-        self._screen = AboveThreshold(
+        self._screen = self.screen(
             games,
             rng,
             threshold=-spec.effective_threshold,

@@ -215,16 +215,7 @@ class KeepsThreshold(NamedByClass, PateSvt):
     """
 
     class State(ScreeningState):
-        def __init__(self, spec: PateSvt, games: int, rng: np.random.Generator) -> None:
-            super().__init__(spec, games, rng)
-            self._screen = OneThreshold(
-                games,
-                rng,
-                threshold=-spec.effective_threshold,
-                epsilon=2 / spec.effective_scale,
-                halts=spec.unstable,
-            )
-            self.halted = self._screen.halted
+        screen = OneThreshold
 
     teachers: int = 9
     queries: int = 6

@@ -44,6 +44,18 @@ class CoinWithLaw(Coin):
         return self.answer_law
 
 
+class FourAnswers(CoinState):
+    """Halts after four answers, if it has not halted before."""
+
+    asked = 0
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        self.asked += 1
+        label = super().predict(x)
+        self.halted = self.halted | (self.asked >= 4)
+        return label
+
+
 class HaltingState(CoinState):
     def predict(self, x: np.ndarray) -> np.ndarray:
         label = super().predict(x)
@@ -62,13 +74,7 @@ class Halting(CoinWithLaw):
 class Budget(CoinWithLaw):
     """Halts after four answers, which its declared distribution need not contain."""
 
-    class State(CoinState):
-        asked = 0
-
-        def predict(self, x: np.ndarray) -> np.ndarray:
-            self.asked += 1
-            self.halted = np.full(self.games, self.asked >= 4)
-            return super().predict(x)
+    State = FourAnswers
 
 
 class HaltingLaw(CoinLaw):
@@ -86,14 +92,8 @@ class LastLaw(HaltingLaw):
 class HaltingBudget(CoinWithLaw):
     """Halts after its first 1 and after four answers, as its declared distribution says."""
 
-    class State(HaltingState):
-        asked = 0
-
-        def predict(self, x: np.ndarray) -> np.ndarray:
-            self.asked += 1
-            label = super().predict(x)
-            self.halted = self.halted | (self.asked >= 4)
-            return label
+    class State(FourAnswers, HaltingState):
+        pass
 
     answer_law: AnswerLaw = LastLaw()
 
