@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from arena.laws import OnlineLaw
     from arena.records import Records
     from arena.sample import Sample
-    from arena.schema import Schema
+    from arena.schemas.schema import Schema
 
 # --- running learners ---------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ import numpy as np
 from arena.errors import InvalidArgument
 from arena.messages import Hypothesis
 from arena.parcels import callable_name, fingerprint
-from arena.released import encode_values, fit_rows
+from arena.released.encoding import encode_values, fit_rows
 from arena.sample import freeze, hash_rows
 
 S = TypeVar("S", bound=Hashable)

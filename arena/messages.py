@@ -14,7 +14,7 @@ import attrs
 import numpy as np
 
 from arena.dataset import Dataset
-from arena.released import hash_values
+from arena.released.encoding import hash_values
 from arena.sample import Sample, own_copy
 
 if TYPE_CHECKING:
@@ -266,7 +266,7 @@ class Hypothesis:
 
 @attrs.frozen(eq=False)
 class Released(Reply):
-    """What the learner released: values (n, ...), as `arena.released` encodes them, or hypotheses."""
+    """What the learner released: values (n, ...), as `arena.released.encoding` encodes them, or hypotheses."""
 
     value: Any
 

@@ -26,7 +26,7 @@ import attrs
 import numpy as np
 
 from arena.errors import CannotBeSent, describe_error, is_users_file
-from arena.release_paths import list_state
+from arena.released.paths import list_state
 
 _PLAIN = (bool, int, float, complex, str, bytes, tuple, type(None), ModuleType)  # pickled as they are
 

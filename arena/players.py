@@ -25,7 +25,7 @@ from arena.claims import Bound, Claim, Neighbours, PrivacyUnit, Relation
 from arena.errors import ProtocolViolation, Unsupported
 from arena.laws import AnswerLaw, ValueLaw
 from arena.messages import Hypothesis, Move
-from arena.released import list_objects
+from arena.released.encoding import list_objects
 from arena.sample import BOTH, Reads, Sample, Training, freeze
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import numpy as np
 
 from arena.dataset import Dataset
 from arena.errors import InvalidArgument, UnknownRelease, count_things
-from arena.released_types import name_key, take_apart
+from arena.released.types import name_key, take_apart
 from arena.sample import LARGEST_INTEGER, freeze
 from arena.sample import own_copy as own_array
 

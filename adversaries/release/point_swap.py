@@ -17,10 +17,10 @@ from adversaries.common.training_samples import (
 from arena import Hypothesis, InvalidArgument, Neighbours, PrivacyUnit, Sample, Train, setting
 from arena.capabilities import read_schema
 from arena.claims import REPLACING
-from arena.differences import describe_difference
 from arena.errors import count_things
 from arena.players import Adversary, Learner, Moves, read_relation_of
 from arena.records import BLANK_RECORD, Records
+from arena.schemas.differences import describe_difference
 from arena.settings import at_least
 from arena.step_scores import find_last_bits
 

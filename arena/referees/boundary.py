@@ -17,7 +17,7 @@ from arena.dataset import Dataset
 from arena.errors import RAISED, ArenaError, NotConforming, PlayerError, ProtocolViolation, Unsupported
 from arena.messages import GradientCanary, Hypothesis
 from arena.records import Records
-from arena.released import encode_values, has_unique_text
+from arena.released.encoding import encode_values, has_unique_text
 from arena.sample import Sample, own_copy, own_points
 
 V = TypeVar("V")

@@ -11,7 +11,6 @@ import numpy as np
 
 from arena.claims import Neighbours, PrivacyUnit, Relation, UserFunction
 from arena.dataset import Dataset
-from arena.differences import describe_difference
 from arena.errors import InvalidArgument, ProtocolViolation, count_things
 from arena.laws import AnswerLaw, OnlineLaw, ValueLaw
 from arena.messages import Move, Reply, Train
@@ -21,6 +20,7 @@ from arena.referees.boundary import AdversaryInput, LearnerCalls, Position
 from arena.referees.scorebook import MistakeCounts, Scorebook
 from arena.referees.transcript import Entry, TrainingEntry
 from arena.sample import BLANK, Sample, Training, own_copy
+from arena.schemas.differences import describe_difference
 
 
 class Worlds:

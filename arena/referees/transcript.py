@@ -12,7 +12,7 @@ import numpy as np
 from tabulate import tabulate
 
 from arena.messages import NO_LABEL, UNSTABLE, Hypothesis
-from arena.released import ARRAY, LEAST, MAP, MARKS, MISSING, PAIR, SINGLE, read_mark, texts
+from arena.released.encoding import ARRAY, LEAST, MAP, MARKS, MISSING, PAIR, SINGLE, read_mark, texts
 from arena.sample import BOTH, Reads, Training, format_point
 
 _MOST_LETTERS = 200
@@ -24,7 +24,7 @@ _MOST_RUNS = 6  # runs of a training set that are shown
 def format_value(value: Any) -> str:
     """An encoded value of one game as text.
 
-    >>> from arena.released import encode_values
+    >>> from arena.released.encoding import encode_values
     >>> format_value(encode_values([{"a": None, "b": [1, 2]}])[0])
     "{'a': None, 'b': [1 2]}"
     """

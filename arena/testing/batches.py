@@ -18,7 +18,7 @@ from arena.messages import Answer, Answers, Hypothesis, Released, Reply, Shown, 
 from arena.players import Adversary, GameAdversary, Learner
 from arena.randomness import block_seed, generator
 from arena.referees import Probe, Referee
-from arena.released import ABSENT, align_columns, value_columns
+from arena.released.encoding import ABSENT, align_columns, value_columns
 from arena.sample import Sample
 
 _MOST_COLUMNS = 32  # numbers of a view that are compared between batches

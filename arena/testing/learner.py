@@ -26,7 +26,7 @@ from arena.laws import OnlineLaw
 from arena.players import Learner
 from arena.randomness import block_seed, generator
 from arena.referees import REFEREES, Probe
-from arena.released import is_category
+from arena.released.encoding import is_category
 from arena.sample import Sample, Training
 from arena.testing.adversary import check_configuration
 from arena.testing.batches import (

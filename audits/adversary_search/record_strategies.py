@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from arena import InvalidArgument
 from arena.claims import DISTANCES, Neighbours, Relation
 from arena.records import BLANK_RECORD, Records, record_key
-from arena.schema import Schema, is_missing
+from arena.schemas.forms import is_missing
+from arena.schemas.schema import Schema
 
 Strategy = st.SearchStrategy[Any]
 

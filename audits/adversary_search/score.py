@@ -12,7 +12,7 @@ from scipy.linalg import eigh
 
 from arena import Answer, InvalidArgument, Reply
 from arena.messages import list_answers
-from arena.released import ABSENT, LEAST, describe_feature, name_suffix, texts
+from arena.released.encoding import ABSENT, LEAST, describe_feature, name_suffix, texts
 from arena.settings import one_of
 from audits.distinguishers.view_features import (
     INFINITE,
@@ -69,7 +69,7 @@ class Score:
         them, their "total", or the "occurrences" of `centre` among them.
     sign: 1, or −1 if small values indicate world 1.
     irregular: whether releases hold text, are not finite or have different entries; their features are finite
-        numbers all the same. `arena.released` says what else of a "value" is a feature.
+        numbers all the same. `arena.released.encoding` says what else of a "value" is a feature.
     meaning: what it reads, in the user's terms, where its name has hashes or codes, which other processes
         could not explain.
     """

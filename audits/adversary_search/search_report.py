@@ -10,9 +10,9 @@ import numpy as np
 
 from arena import Claim, Learner
 from arena.capabilities import read_schema
-from arena.differences import show_pair
 from arena.players import finite_domain
 from arena.records import Records
+from arena.schemas.differences import show_pair
 from audits.adversary_search.exploration import EVIDENCE_THRESHOLD
 from audits.adversary_search.point_strategies import constant_points_of, far_points_of, points_of, round_limit
 from audits.adversary_search.score import Score

@@ -17,9 +17,10 @@ from hypothesis.errors import HypothesisException
 
 from arena.claims import read_relation
 from arena.errors import InvalidArgument
-from arena.frames import PANDAS, POLARS, PandasForm, PolarsForm, find_library, has_plain_index
 from arena.records import record_key
-from arena.schema import ArrayForm, Form, LabelledForm, ListForm, Schema, TablesForm, UserForm, VectorForm
+from arena.schemas.forms import ArrayForm, Form, LabelledForm, ListForm, TablesForm, UserForm, VectorForm
+from arena.schemas.frames import PANDAS, POLARS, PandasForm, PolarsForm, find_library, has_plain_index
+from arena.schemas.schema import Schema
 
 Strategy = st.SearchStrategy[Any]
 

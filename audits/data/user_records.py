@@ -11,7 +11,7 @@ from hypothesis.strategies import SearchStrategy
 from arena.claims import Relation, read_relation
 from arena.errors import InvalidArgument, is_users_file
 from arena.records import Records
-from arena.schema import Schema
+from arena.schemas.schema import Schema
 from audits.data.schemas import find_schema, infer_schema
 
 

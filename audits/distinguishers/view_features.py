@@ -16,7 +16,7 @@ import numpy as np
 
 from arena import Answer, Answers, InvalidArgument, Models, Played, Received, Reply
 from arena.messages import list_answers
-from arena.released import ABSENT, value_columns
+from arena.released.encoding import ABSENT, value_columns
 from arena.sample import freeze
 from audits.statistics.score_pairs import PairCounts, Unpacker, check_counts, check_indices
 

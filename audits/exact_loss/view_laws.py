@@ -32,7 +32,7 @@ from arena.concepts import ConceptClass
 from arena.laws import check_same_function, simplify_laws
 from arena.randomness import block_seed, generator
 from arena.referees import name_protocols
-from arena.released import fit_rows
+from arena.released.encoding import fit_rows
 from audits.exact_loss.answer_paths import PresetStates, forbid_randomness
 from audits.exact_loss.loss_cells import HIDDEN, LossCells, concatenate_cells, density_cells, product_cells
 from audits.exact_loss.path_enumeration import PRUNE, PathEnumeration, format_view

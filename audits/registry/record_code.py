@@ -21,7 +21,8 @@ import numpy as np
 from arena.dataset import Dataset
 from arena.errors import CannotBeSent, is_users_file
 from arena.parcels import callable_name, pickle_alone
-from arena.schema import Schema, UserForm, show_value
+from arena.schemas.forms import UserForm, show_value
+from arena.schemas.schema import Schema
 from audits.registry.settings_text import get_default
 
 _WIDTH = 110

@@ -19,7 +19,7 @@ from arena.errors import ArenaError, InvalidArgument, describe_error, is_users_f
 from arena.parcels import callable_name, display_name, is_mechanism, is_model
 from arena.players import Adversary, Learner
 from arena.sample import Sample
-from arena.schema import Schema
+from arena.schemas.schema import Schema
 from arena.settings import INSTEAD
 from audits.registry.suggestions import suggest
 from audits.registry.user_files import load_function, load_schema

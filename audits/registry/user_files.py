@@ -16,7 +16,7 @@ import attrs
 
 from arena.errors import InvalidArgument, describe_error, is_users_file
 from arena.parcels import is_mechanism, register_source
-from arena.schema import Schema
+from arena.schemas.schema import Schema
 from arena.settings import file_guard, read_file
 from audits.registry import OWN_PACKAGES, import_own_package
 from audits.registry.origins import list_imports

@@ -25,7 +25,7 @@ from arena import (
 from arena.capabilities import ReceivesPart
 from arena.randomness import block_seed, streams
 from arena.referees.transcript import TrainingEntry
-from arena.released import LEAST
+from arena.released.encoding import LEAST
 from arena.testing import check_adversary
 from arena.testing.batches import check_batches_independent
 from arena.testing.independence import check_common_random_numbers, compare_plays

@@ -9,10 +9,10 @@ import attrs
 from hypothesis import strategies as st
 
 from arena.claims import Relation, read_relation
-from arena.differences import show_pair
 from arena.errors import InvalidArgument
 from arena.records import Records
-from arena.schema import Schema
+from arena.schemas.differences import show_pair
+from arena.schemas.schema import Schema
 from audits.adversary_search.record_strategies import check_relation, neighbouring_records
 from audits.data.schemas import find_schema, infer_schema, list_record_strategies
 

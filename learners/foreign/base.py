@@ -15,7 +15,7 @@ import numpy as np
 from arena.claims import Neighbours, Relation, neighbours_setting, read_relation
 from arena.errors import RAISED, ArenaError, InvalidArgument, Unsupported, describe_error, suggest_extra
 from arena.parcels import callable_name, fingerprint, is_mechanism
-from arena.released import list_objects
+from arena.released.encoding import list_objects
 from arena.sample import Reads, Sample, Training
 from arena.settings import INSTEAD, Check, count_setting, setting, whole
 from learners.common.learner_bases import ReleaseLearner

@@ -21,7 +21,7 @@ from arena.parcels import callable_name, display_name, is_mechanism, is_model
 from arena.randomness import GameSeed, draw_game_seeds, generator
 from arena.records import Records
 from arena.sample import Sample, Training
-from arena.schema import Schema
+from arena.schemas.schema import Schema
 from arena.settings import at_least, less_than, one_of, setting
 from learners.common.learner_bases import claim_for_example
 from learners.foreign.base import (
@@ -50,7 +50,7 @@ _GLOBAL_GENERATORS = RLock()  # held by the thread that has seeded the generator
 
 @attrs.frozen
 class Function(ForeignClaim):
-    """Releases the result of a mechanism of the user's, f(data, rng) or f(data): what `arena.released` knows.
+    """Releases the result of a mechanism of the user's, f(data, rng) or f(data): what `arena.released.encoding` knows.
 
     It is a function, a method, a partial, a callable object, or a coroutine function; or a class or an object
     with `fit`, which is made and fitted anew in each game and releases its fitted attributes. `make` returns

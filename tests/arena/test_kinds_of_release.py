@@ -34,7 +34,13 @@ from arena import (
     Unsupported,
     play,
 )
-from arena.released import describe_feature, encode_values, has_unique_text, hash_values, value_columns
+from arena.released.encoding import (
+    describe_feature,
+    encode_values,
+    has_unique_text,
+    hash_values,
+    value_columns,
+)
 from audits.runs.plan import LEARNED, Plan
 from audits.runs.run import run
 from learners.foreign.function import Function

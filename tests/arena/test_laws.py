@@ -8,7 +8,7 @@ from scipy import stats
 
 from arena import Branches, Density, Finite, Independent, InvalidArgument, Mixture, project
 from arena.laws import simplify_laws
-from arena.released import encode_values
+from arena.released.encoding import encode_values
 from audits.exact_loss.view_laws import loss_of_values
 
 

@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 from arena import InvalidArgument, Relation, Release, Sample, Train, play
 from arena.claims import read_relation
 from arena.dataset import INCOMPARABLE
-from arena.differences import describe_difference
 from arena.errors import ProtocolViolation
 from arena.players import Adversary, Moves
 from arena.records import BLANK_RECORD, Records
-from arena.schema import ListForm, Schema
+from arena.schemas.differences import describe_difference
+from arena.schemas.forms import ListForm
+from arena.schemas.schema import Schema
 from learners.foreign.function import Function
 
 

@@ -19,7 +19,7 @@ from arena.players import Adversary, GameAdversary, Learner
 from arena.randomness import block_seed, child_seed
 from arena.referees import Probe, Referee
 from arena.referees.transcript import Entry, ExampleEntry, QueryEntry, TrainingEntry, format_value
-from arena.released import fit_rows
+from arena.released.encoding import fit_rows
 from arena.sample import Sample, hash_rows
 from arena.testing.laws.goodness_of_fit import Comparison, EventSums, check_events
 from arena.testing.laws.round_events import (

@@ -18,7 +18,7 @@ import pytest
 from support.views import count_views
 
 from arena import NothingTested, Sample, UnknownRelease
-from arena.released import ABSENT
+from arena.released.encoding import ABSENT
 from audits.adversary_search import search
 from audits.adversary_search.code_constants import list_constants
 from audits.adversary_search.point_strategies import constant_points_of, counts_of, far_points_of, points_of

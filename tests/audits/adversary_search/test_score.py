@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import audits
-from arena.released import encode_values, value_columns
+from arena.released.encoding import encode_values, value_columns
 from audits.adversary_search.score import Score, simple_scores
 from audits.distinguishers.view_features import ViewCounts, ViewFeatures
 from audits.registry.record_code import write_assignments
@@ -57,7 +57,7 @@ def test_a_score_says_what_it_reads_also_in_a_process_that_met_no_release(
 ) -> None:
     zero, one, phrase = EXPLAINED[kind]
     scores = pickle.loads(pickle.dumps(simple_scores(views_of(zero, one))))
-    monkeypatch.setattr("arena.released.texts", {})
+    monkeypatch.setattr("arena.released.encoding.texts", {})
     monkeypatch.setattr("audits.adversary_search.score.texts", {})
     assert phrase in [score.describe() for score in scores]
     again = {}

@@ -17,7 +17,7 @@ import audits
 from arena import InvalidArgument
 from arena.claims import read_relation
 from arena.records import Records
-from arena.schema import Schema
+from arena.schemas.schema import Schema
 from audits.adversary_search.record_strategies import list_obvious, neighbouring_records
 from audits.data.schemas import draw_values, find_schema, infer_schema
 

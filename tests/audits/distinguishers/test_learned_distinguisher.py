@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support.views import count_views
 
-from arena.released import encode_values
+from arena.released.encoding import encode_values
 from audits.distinguishers import learned_distinguisher
 from audits.distinguishers.learned_distinguisher import (
     DistinguisherTraining,

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from arena.errors import InvalidArgument
-from arena.schema import Form, show_value
+from arena.schemas.forms import Form, show_value
 
 PANDAS, POLARS = "pandas", "polars"
 _ATOMS = {str, float, int, bool, bytes, type(None)}

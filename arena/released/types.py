@@ -25,7 +25,7 @@ import attrs
 import numpy as np
 
 from arena.errors import UnknownRelease
-from arena.release_paths import ALLOWED, Refused, list_fitted, list_state
+from arena.released.paths import ALLOWED, Refused, list_fitted, list_state
 
 MAX_DEPTH = 32  # of containers in containers; a list may even contain itself
 _MICROSECOND = timedelta(microseconds=1)

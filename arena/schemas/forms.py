@@ -1,23 +1,18 @@
-"""Schemas: what a mechanism receives of a list of records, whose each record is, and what records may be."""
+"""Forms: how records make up what a mechanism receives, and how they are found again in it."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
-from numbers import Real
 from typing import Any
 
 import attrs
 import numpy as np
 
-from arena.claims import Relation
 from arena.errors import RAISED, InvalidArgument, count_things, describe_error
 from arena.parcels import callable_name, fingerprint
-from arena.records import BlankRecord, Records, record_key
-
-_SIZES = attrs.validators.optional(attrs.validators.instance_of(int))
 
 
 class Form(ABC):
@@ -299,150 +294,3 @@ def _refuse_data(expected: str, data: Any) -> InvalidArgument:
     got = f"{type(data).__name__} {getattr(data, 'dtype', '')}".strip()
     shape = f" of shape {data.shape}" if hasattr(data, "shape") else ""
     return InvalidArgument(f"the data must be {expected}", value=got + shape)
-
-
-def _list_keys(records: Iterable[Any]) -> tuple[bytes, ...]:
-    return tuple(map(record_key, records))
-
-
-def _list_column_keys(columns: Sequence[Sequence[Any]] | None) -> tuple[tuple[bytes, ...], ...] | None:
-    return None if columns is None else tuple(map(_list_keys, columns))
-
-
-@attrs.frozen(kw_only=True, cache_hash=True)
-class Schema:
-    """What a mechanism receives of a list of records, whose each record is, and what records may be.
-
-    form: of what the mechanism receives. user: whose a record is: the name or the place of a field of it, or
-    a function of it.
-    min_size, max_size: of the lists for which the claim is meant. blank: the record that is received in place
-    of a blank one, where neighbours zero out one. unique: places of fields in which no value occurs twice;
-    of several tables, pairs of a table and a place. relation: of vectors, their neighbours.
-    source: where it is defined, as path/to/file.py:NAME, if that is known.
-    examples: records that may occur, the simplest first. columns: the values that each field of a record may
-    have, if any combination of these is a record.
-    """
-
-    form: Form
-    user: Any = attrs.field(default=None, eq=lambda user: fingerprint(user) if callable(user) else user)
-    min_size: int = 0
-    max_size: int | None = None
-    blank: Any = attrs.field(default=None, eq=record_key)
-    unique: tuple[Any, ...] = ()
-    relation: Relation | None = None
-    source: str = attrs.field(default="", eq=False)
-    examples: tuple[Any, ...] = attrs.field(default=(), eq=_list_keys, repr=False)
-    columns: tuple[tuple[Any, ...], ...] | None = attrs.field(default=None, eq=_list_column_keys, repr=False)
-
-    def __attrs_post_init__(self) -> None:
-        sizes = self.min_size, self.max_size
-        if not (isinstance(sizes[0], int) and sizes[0] >= 0 and (sizes[1] is None or sizes[1] >= sizes[0])):
-            raise InvalidArgument(
-                "min_size and max_size must be numbers of records, in this order", value=sizes
-            )
-
-    def __str__(self) -> str:
-        most = "" if self.max_size is None else f" to {self.max_size:,}"
-        sizes = f", {self.min_size:,}{most or ' or more'} records" if self.min_size or most else ""
-        user = callable_name(self.user) if callable(self.user) else self.user
-        return f"{self.form.describe()}{sizes}" + (f" of the user {user}" if user is not None else "")
-
-    def pack_games(self, records: Records, games: int) -> Iterator[Any]:
-        """What each of so many games receives: data of its own. Raises: InvalidArgument for a number of
-        records that the schema does not allow."""
-        self.check_size(records)
-        if isinstance(self.form, UserForm):
-            for _ in range(games):
-                yield self.form.pack(self._fill_blanks(records.rows()))
-            return
-        packed = self.form.pack(self._fill_blanks(records.rows()))
-        for game in range(games):
-            yield packed if game + 1 == games else self.form.copy(packed)
-
-    @property
-    def names(self) -> list[Any]:
-        """What `form.with_field` calls the fields in `columns`; empty if there are none."""
-        return [] if self.columns is None else self.form.list_names(len(self.columns))
-
-    def make_records(self) -> tuple[Records, ...]:
-        """A few lists of examples, the first a usual one, the others as small as they may be."""
-        sizes = [max(self.min_size, 7), max(self.min_size, 1), self.min_size]
-        if self.max_size is not None:
-            sizes = [min(size, self.max_size) for size in sizes]
-        if self.unique:
-            sizes = [min(size, len(self.drop_repetitions(self.examples))) for size in sizes]
-        return tuple(dict.fromkeys(self.take_examples(size, start) for start, size in enumerate(sizes)))
-
-    def take_examples(self, size: int, start: int = 0) -> Records:
-        """So many of the examples, repeated if there are fewer."""
-        examples = self.drop_repetitions(self.examples)
-        return Records([examples[(start + place) % len(examples)] for place in range(size)] if size else [])
-
-    def allows_size(self, size: int) -> bool:
-        return self.min_size <= size and (self.max_size is None or size <= self.max_size)
-
-    def check_size(self, records: Records) -> None:
-        if not self.allows_size(records.size):
-            most = "" if self.max_size is None else f" and at most {self.max_size:,}"
-            raise InvalidArgument(
-                f"the claim is meant for at least {self.min_size:,}{most} records", value=records.size
-            )
-
-    def drop_repetitions(self, records: Sequence[Any]) -> list[Any]:
-        """The records without those that repeat a value in a unique field."""
-        kept: list[Any] = []
-        seen: set[Any] = set()
-        for record in records:
-            own = {(place, record_key(value)) for place, value in self._list_unique(record)}
-            if not own & seen:
-                kept.append(record)
-                seen |= own
-        return kept
-
-    def _list_unique(self, record: Any) -> Iterator[tuple[Any, Any]]:
-        for place in self.unique:
-            if not isinstance(place, tuple):
-                yield place, record[place]
-            elif record[0] == place[0]:
-                yield place, record[1][place[1]]
-
-    def _fill_blanks(self, rows: list[Any]) -> list[Any]:
-        if self.blank is None and any(isinstance(row, BlankRecord) for row in rows):
-            raise InvalidArgument(
-                "neighbours that zero out one record need the record that is received in its place",
-                remedy="Give the schema `blank=`, such as a row of zeros.",
-            )
-        return [deepcopy(self.blank) if isinstance(row, BlankRecord) else row for row in rows]
-
-    def users_of(self, records: Sequence[Any]) -> np.ndarray:
-        """(k,): whose each record is. Raises: InvalidArgument for a record that is nobody's."""
-        if self.user is None:
-            raise InvalidArgument(
-                "neighbours by user need to know whose a record is",
-                remedy='Give user=, the name of a column, such as user="id", or a function of a record.',
-            )
-        users = [self._find_user(record) for record in records]
-        for record, user in zip(records, users, strict=True):
-            missing = is_missing(user)
-            if missing or not isinstance(user, str | Real | np.generic):
-                raise InvalidArgument(
-                    "every record must have a user, a number or a text",
-                    value=record,
-                    remedy="Remove records without a user, or give each of them a user of its own.",
-                )
-        kinds = {isinstance(user, str) for user in users}
-        return np.array([repr(user) for user in users] if len(kinds) > 1 else users)
-
-    def _find_user(self, record: Any) -> Any:
-        if isinstance(record, BlankRecord):
-            return "BLANK"
-        if callable(self.user):
-            return self.user(record)
-        try:
-            return self.form.find_field(record, self.user)
-        except (KeyError, IndexError, TypeError, ValueError) as error:
-            raise InvalidArgument("user must be the name or the place of a field", value=self.user) from error
-
-    def show(self, records: Records) -> str:
-        """The data as the user would write them."""
-        return self.form.show(self._fill_blanks(records.rows()))

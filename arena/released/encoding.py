@@ -29,8 +29,8 @@ from typing import Any
 import numpy as np
 
 from arena.errors import Unsupported
-from arena.release_paths import write_feature
-from arena.released_types import MAX_DEPTH, Fields, Number, Part, Symbol, take_apart
+from arena.released.paths import write_feature
+from arena.released.types import MAX_DEPTH, Fields, Number, Part, Symbol, take_apart
 from arena.sample import LARGEST_INTEGER, hash_rows
 
 # A symbol's code lies between 2^700 and 2^701, the same in every process, so that counts of blocks agree. Two

@@ -21,7 +21,7 @@ _SUFFIXES = {
     " shape": "the shape of {}",
     " size": "whether {} is a list or a dictionary, both empty",
 }
-# Patterns of paths into frames and series, as `arena.released_types` takes them apart.
+# Patterns of paths into frames and series, as `arena.released.types` takes them apart.
 _OF_FRAMES = (
     (re.compile(r"(.*)\.entries\[(\d+)\]\.entries\[(\d+)\]"), r"row \3 of column \2", r"\1"),
     (re.compile(r"(.*)\.index\.stop"), "row count", r"\1"),
@@ -120,7 +120,7 @@ def _find_remedy(value: Any) -> str:
 def write_feature(feature: str, read_key: Callable[[str], str | None]) -> str:
     """A feature of released values in the user's terms: `coef_[1]`, `key "k3"`, `row count`, `the text`.
 
-    read_key: of the hash in a feature's name, the text of the key (`arena.released.texts`), if it is known.
+    read_key: of the hash in a feature's name, the text of the key (`arena.released.encoding.texts`), if it is known.
     """
     name = next(name for name in sorted(_SUFFIXES, key=len, reverse=True) if feature.endswith(name))
     path = ""

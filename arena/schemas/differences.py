@@ -11,7 +11,7 @@ from arena.claims import DISTANCES, Neighbours, Relation
 from arena.dataset import Dataset
 from arena.errors import ArenaError, count_things
 from arena.records import Records
-from arena.schema import Schema
+from arena.schemas.schema import Schema
 
 _MOST_SHOWN = 3  # records that only one world has
 _MOST_TEXT = 80  # characters of each

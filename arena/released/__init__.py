@@ -1,0 +1,1 @@
+"""What mechanisms release: its types, its parts as numbers and features, and where they are."""
