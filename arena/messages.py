@@ -266,7 +266,7 @@ class Hypothesis:
 
 @attrs.frozen(eq=False)
 class Released(Reply):
-    """What the learner released: values (n, ...), as `arena.released.encoding` encodes them, or hypotheses."""
+    """What the learner released: values (n, ...), as `arena.released` encodes them, or hypotheses."""
 
     value: Any
 

@@ -120,7 +120,7 @@ def _find_remedy(value: Any) -> str:
 def write_feature(feature: str, read_key: Callable[[str], str | None]) -> str:
     """A feature of released values in the user's terms: `coef_[1]`, `key "k3"`, `row count`, `the text`.
 
-    read_key: of the hash in a feature's name, the text of the key (`arena.released.encoding.texts`), if it is known.
+    read_key: of the hash in a feature's name, the text of the key (`arena.released`), if it is known.
     """
     name = next(name for name in sorted(_SUFFIXES, key=len, reverse=True) if feature.endswith(name))
     path = ""

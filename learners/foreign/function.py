@@ -50,7 +50,7 @@ _GLOBAL_GENERATORS = RLock()  # held by the thread that has seeded the generator
 
 @attrs.frozen
 class Function(ForeignClaim):
-    """Releases the result of a mechanism of the user's, f(data, rng) or f(data): what `arena.released.encoding` knows.
+    """Releases the result of a mechanism of the user's, f(data, rng) or f(data): what `arena.released` knows.
 
     It is a function, a method, a partial, a callable object, or a coroutine function; or a class or an object
     with `fit`, which is made and fitted anew in each game and releases its fitted attributes. `make` returns
