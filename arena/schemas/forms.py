@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.errors import RAISED, InvalidArgument, count_things, describe_error
+from arena.errors import RAISED, InvalidArgument, count_things, describe_error, locate_error
 from arena.parcels import callable_name, fingerprint
 
 
@@ -226,12 +226,26 @@ class UserForm(Form):
         try:
             return self.make(list(records))
         except RAISED as error:
+            place = locate_error(error)
             raise InvalidArgument(
-                f"{callable_name(self.make)} failed on {count_things(len(records), 'record')}, "
-                f"{describe_error(error)}",
-                value=list(records[:3]),
-                remedy="`pack` receives a list of records, possibly an empty one; `min_size` excludes that.",
+                f"{callable_name(self.make)} cannot pack {self._name_failing(records)}, "
+                f"{describe_error(error)}" + (f" ({place})" if place else ""),
+                remedy="" if records else "Give min_size=1 if the claim is meant for one record or more.",
             ) from error
+
+    def _name_failing(self, records: Sequence[Any]) -> str:
+        """The first record that cannot be packed alone although another one can; else all of them."""
+        fail = [self._fails(record) for record in records]
+        if any(fail) and (len(records) == 1 or not all(fail)):
+            return f"record {fail.index(True) + 1}, {records[fail.index(True)]!r}"
+        return f"{count_things(len(records), 'record')}, {list(records[:3])!r}" if records else "no records"
+
+    def _fails(self, record: Any) -> bool:
+        try:
+            self.make([record])
+        except RAISED:
+            return True
+        return False
 
     def unpack(self, data: Any) -> list[Any]:
         if isinstance(data, list | tuple):

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from arena.errors import InvalidArgument
-from arena.schemas.forms import Form, show_value
+from arena.schemas.forms import Form, is_missing, show_value
 
 PANDAS, POLARS = "pandas", "polars"
 _ATOMS = {str, float, int, bool, bytes, type(None)}
@@ -70,7 +70,10 @@ class PandasForm(Form):
             )
         for name, dtype, own in zip(data.columns, data.dtypes, self.dtypes, strict=True):
             if dtype != own:
-                raise InvalidArgument(f"column {name!r} must have the type {own}", value=str(dtype))
+                raise InvalidArgument(
+                    f"column {name!r} must have the type {own}, not {dtype}",
+                    value=_find_misfit(data[name], own),
+                )
         columns = [data.iloc[:, place].tolist() for place in range(data.shape[1])]
         if self.index is not None:
             columns = [data.index.tolist(), *columns]
@@ -116,6 +119,20 @@ class PandasForm(Form):
         }
         more = "" if self.index is None else f", index={_show_index(frame.index)}"
         return f"pd.DataFrame({{{', '.join(columns)}}}{more})" + (f".astype({types!r})" if types else "")
+
+
+def _find_misfit(column: Any, dtype: Any) -> str | None:
+    """The first value that a column of this type cannot hold, with its row, as text; None if it holds all."""
+    import pandas as pd
+
+    for row, value in enumerate(column.tolist()):
+        try:
+            cast = pd.Series([value]).astype(dtype).tolist()[0]
+        except (TypeError, ValueError, OverflowError):
+            cast = None
+        if is_missing(cast) > is_missing(value) or (isinstance(value, float) and value != cast == cast):
+            return f"{value!r} in row {row + 1}"
+    return None
 
 
 def _show_index(index: Any) -> str:

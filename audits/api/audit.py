@@ -13,7 +13,7 @@ import attrs
 
 from arena import InvalidArgument, Relation
 from audits.api.user_data import read_data
-from audits.registry.match import POINT_SWAP, PlayerSettings, build_match
+from audits.registry.match import PlayerSettings, build_match
 from audits.registry.players import GivenAdversary, GivenLearner, choose_learner, is_function
 from audits.registry.suggestions import explain_arguments
 from audits.registry.user_files import UsedFiles
@@ -112,7 +112,7 @@ def audit(
             claim = plan_arguments.get("epsilon"), plan_arguments.get("delta")
             match = build_match(
                 learner,
-                POINT_SWAP if against is None and neighbour is not None else against,
+                against,
                 settings=claim_for_function(learner, asked, *claim),
                 data=sample,
                 protocol=protocol,

@@ -14,19 +14,19 @@ import click
 
 from arena import InvalidArgument, Learner, Sample
 from arena.privacy_curves import parse_curve
-from arena.records import Records
 from audits.cli.completion import (
     complete_adversaries,
     complete_learners,
     complete_protocols,
     complete_settings,
 )
-from audits.data.csv_files import load_sample, read_frame
+from audits.data.csv_files import load_sample, read_frames
 from audits.data.output_files import check_output_file
+from audits.data.user_records import read_rows
 from audits.registry.match import Match, PlayerSettings, build_match
 from audits.registry.players import is_function
 from audits.registry.settings_text import parse_value
-from audits.registry.user_files import load_schema
+from audits.registry.user_files import load_data_strategy, load_schema
 from audits.runs.plan import list_arguments
 from audits.runs.workers import Workers
 from audits.runs.workers.workers import LOKY
@@ -264,8 +264,11 @@ class DataOptions:
         "Default: a DataFrame with the columns of --data, unless --x names some.",
     )
 
-    def read(self, learner: str, settings: PlayerSettings) -> tuple[Any, PlayerSettings]:
-        """The data, or a function that reads them, and the settings with what follows from them."""
+    def read(
+        self, learner: str, settings: PlayerSettings, neighbour: str | None = None
+    ) -> tuple[Any, PlayerSettings]:
+        """The data, or a function that reads them, and the settings with what follows from them. neighbour:
+        the file of the data of world 1."""
         from audits.api.user_data import read_data  # slow to import
 
         if not is_function(learner):
@@ -273,17 +276,25 @@ class DataOptions:
                 raise click.UsageError(
                     "--schema and --neighbours are for functions; learners have settings (`arena show`)."
                 )
-            return self.get_source(), settings
+            return self.get_source(), _set_neighbour(settings, self._read_other_points(neighbour))
         points = self.x or self.y is not None or not _OF_POINTS.isdisjoint(settings["learner"])
         if self.schema is None and (self.data is None or points):
-            source = self.get_source()
-            return source, read_data(learner, None, None, settings, self.neighbours)[1]
-        given: Any = None if self.data is None else read_frame(self.data)
+            settings = _set_neighbour(settings, self._read_other_points(neighbour))
+            return self.get_source(), read_data(learner, None, None, settings, self.neighbours)[1]
         if self.schema is None:
-            return read_data(learner, given, None, settings, self.neighbours, self.user)
-        schema = load_schema(self.schema)
+            frames = read_frames([path for path in (self.data, neighbour) if path is not None])
+            other = frames[1] if neighbour is not None else None
+            return read_data(learner, frames[0], other, settings, self.neighbours, self.user)
+        schema, strategy = load_schema(self.schema), load_data_strategy(self.schema)
         _, settings = read_data(learner, schema, None, settings, self.neighbours, self.user)
-        return None if given is None else Records(schema.form.unpack(given)), settings
+        dataset, other = (
+            None if path is None else read_rows(schema, path, strategy) for path in (self.data, neighbour)
+        )
+        return dataset, _set_neighbour(settings, other)
+
+    def _read_other_points(self, path: str | None) -> Sample | None:
+        source = None if path is None else self.get_source(path)
+        return None if source is None else source()
 
     def list_record_options(self, learner: Learner) -> list[str]:
         """The options, for another command, that say what records a function receives."""
@@ -297,8 +308,9 @@ class DataOptions:
         }
         return [word for name, value in named.items() if value is not None for word in (name, value)]
 
-    def get_source(self) -> Callable[[], Sample] | None:
-        """A function that reads the data, if they are given. Raises: UsageError if columns are missing."""
+    def get_source(self, path: str | None = None) -> Callable[[], Sample] | None:
+        """A function that reads the data, if they are given. path: default: of --data. Raises: UsageError if
+        columns are missing."""
         if self.data is None:
             if self.x or self.y or self.positive is not None or self.user is not None:
                 raise click.UsageError("--x, --y, --positive and --user need --data, which is missing.")
@@ -307,8 +319,14 @@ class DataOptions:
             raise click.UsageError("--data needs --x COLUMN for the points and --y COLUMN for the labels.")
         x = self.x[0] if len(self.x) == 1 else self.x
         return functools.partial(
-            load_sample, self.data, x=x, y=self.y, positive=self.positive, user=self.user
+            load_sample, path or self.data, x=x, y=self.y, positive=self.positive, user=self.user
         )
+
+
+def _set_neighbour(settings: PlayerSettings, neighbour: Any) -> PlayerSettings:
+    if neighbour is None:
+        return settings
+    return {**settings, "adversary": {**settings["adversary"], "neighbour": neighbour}}
 
 
 def settings_option(
@@ -355,10 +373,18 @@ class PlayerOptions:
 class MatchOptions(SeedOption, DataOptions, PlayerOptions):
     """The players, the protocol, the user's data and the seed."""
 
+    neighbour: str | None = option(
+        "--neighbour",
+        metavar="FILE",
+        help="Your data in world 1, with the columns of --data. Default: the worst that the adversary knows.",
+    )
+
     def build(self, *, protocol: str | None = None) -> Match:
         """The configured players and the referee. protocol: unless --protocol names one."""
         texts = parse_settings([*self.settings, *(f"adversary.{pair}" for pair in self.set_adversary)])
-        data, settings = self.read(self.learner, texts)
+        if self.neighbour is not None and self.data is None:
+            raise click.UsageError("--neighbour needs --data, which is missing.")
+        data, settings = self.read(self.learner, texts, self.neighbour)
         return build_match(
             self.learner,
             self.against,

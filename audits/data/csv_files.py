@@ -10,7 +10,7 @@ import os
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import attrs
@@ -65,9 +65,10 @@ def load_sample(
     return Sample([p[0] for p in points] if scalar else points, labels).distinct()
 
 
-def read_frame(path: str | os.PathLike[str]) -> Any:
+def read_frame(path: str | os.PathLike[str], *, text: Collection[str] = ()) -> Any:
     """A DataFrame of pandas with the typed columns of a CSV file: numbers, true and false, dates as ISO 8601
-    writes them, text, and missing values. Raises: InvalidArgument; Unsupported without pandas."""
+    writes them, text, and missing values. text: columns that are read as text, whatever is written there.
+    Raises: InvalidArgument; Unsupported without pandas."""
     content = read_file("data file", path, mebibytes=_MAX_SIZE)
     try:
         import pandas as pd
@@ -75,17 +76,31 @@ def read_frame(path: str | os.PathLike[str]) -> Any:
         raise Unsupported(f"pandas cannot be imported ({error})", remedy=suggest_extra("pandas")) from error
     try:
         compression = "gzip" if os.fspath(path).endswith(".gz") else None
-        frame = pd.read_csv(io.BytesIO(content), compression=compression)
+        frame = pd.read_csv(io.BytesIO(content), compression=compression, dtype=dict.fromkeys(text, str))
     except Exception as error:  # of several parsers
         raise InvalidArgument(
             f"{path} cannot be read as a CSV file, {describe_error(error)}",
             remedy="Give a file with a line of column names.",
         ) from error
-    for name in frame.columns:
+    for name in frame.columns.difference(text, sort=False):
         written = frame[name].dropna()
         if len(written) and written.map(_is_date).all():
             frame[name] = pd.to_datetime(frame[name], format="ISO8601")
     return frame
+
+
+def read_frames(paths: Sequence[str]) -> list[Any]:
+    """The DataFrames in CSV files, with types of the columns that suit the values of all, such as float
+    where one file lacks a number. Raises: as `read_frame`."""
+    frames = [read_frame(path) for path in paths]
+    import pandas as pd
+
+    for name in frames[0].columns if len(frames) > 1 else ():
+        if all(name in frame.columns for frame in frames):
+            kind = pd.concat([frame[name] for frame in frames]).dtype
+            if kind.kind != "O":
+                frames = [frame.assign(**{name: frame[name].astype(kind)}) for frame in frames]
+    return frames
 
 
 def _is_date(value: object) -> bool:

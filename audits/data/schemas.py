@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import HypothesisException
 
 from arena.claims import read_relation
-from arena.errors import InvalidArgument
+from arena.errors import RAISED, ArenaError, InvalidArgument, describe_error, locate_error
 from arena.records import record_key
 from arena.schemas.forms import ArrayForm, Form, LabelledForm, ListForm, TablesForm, UserForm, VectorForm
 from arena.schemas.frames import PANDAS, POLARS, PandasForm, PolarsForm, find_library, has_plain_index
@@ -125,10 +125,9 @@ def records(
         blank=blank,
         examples=tuple(pool[:_MOST_EXAMPLES]),
     )
-    for example in pool[:1]:  # a pack that does not fit its records fails here, not in a search
-        sizes = [size for size in (0, 1, 2) if min_size <= size and (max_size is None or size <= max_size)]
-        for size in sizes:
-            form.pack([example] * size)
+    most = len(pool) if max_size is None else max_size
+    for size in sorted({size for size in (0, 1, 2, len(pool)) if min_size <= size <= most}):
+        form.pack(pool[:1] * size if size < 3 else pool)  # what it cannot take is said here, not in a search
     return _register(schema, record)
 
 
@@ -333,6 +332,14 @@ def draw_values(strategy: Strategy, what: str, number: int = _DRAWS) -> list[Any
         draw()
     except HypothesisException as error:
         raise InvalidArgument(f"the strategy of {what} must draw something", value=strategy) from error
+    except ArenaError:
+        raise
+    except RAISED as error:
+        place = locate_error(error)
+        raise InvalidArgument(
+            f"the strategy of {what} raised {describe_error(error)}" + (f" ({place})" if place else ""),
+            value=strategy,
+        ) from error
     return _order_values(drawn)
 
 

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import operator
 import sys
+from contextlib import suppress
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import attrs
+from hypothesis import HealthCheck, Phase, given, settings, target
 from hypothesis.strategies import SearchStrategy
 
 from arena.claims import Relation, read_relation
 from arena.errors import InvalidArgument, is_users_file
-from arena.records import Records
+from arena.records import Records, record_key
+from arena.schemas.forms import is_missing
 from arena.schemas.schema import Schema
-from audits.data.schemas import find_schema, infer_schema
+from audits.data.csv_files import read_frame
+from audits.data.schemas import find_schema, infer_schema, list_record_strategies
+
+_MANY_VALUES = 50  # of a column, from which on it may have any of their type
 
 
 def choose_records(data: Any, neighbours: Relation | str | None = None, user: Any = None) -> dict[str, Any]:
@@ -62,3 +70,99 @@ def _find_source(strategy: object) -> str:
                 if value is strategy:
                     return f"{path}:{name}"
     return ""
+
+
+# --- tables in files, read as the records of a schema ------------------------------------------------------
+
+
+def read_rows(schema: Schema, path: str, strategy: Any = None) -> Records:
+    """The rows of a CSV file as records of a schema, with its types. strategy: that draws its data, if known.
+    Raises: InvalidArgument for a value that no record has, with its row and column."""
+    pools = schema.columns
+    if not schema.names or pools is None:
+        return Records(schema.form.unpack(read_frame(path)))
+    kinds = [{type(value) for value in pool if not is_missing(value)} for pool in pools]
+    names = dict(zip(schema.names, kinds, strict=True))
+    frame = read_frame(path, text=[name for name, kind in names.items() if kind == {str}])
+    if list(frame.columns) != schema.names:
+        raise InvalidArgument(f"{path} must have the columns {schema.names}", value=list(frame.columns))
+    columns = []
+    for place, (name, kind) in enumerate(names.items()):
+        missing = next((value for value in pools[place] if is_missing(value)), None)
+        written = frame[name].tolist()
+        cells = [missing if is_missing(value) else _convert(value, kind) for value in written]
+        misfit = _find_misfit(cells, pools[place], strategy, place)
+        if misfit is not None:
+            raise InvalidArgument(
+                f"{path}, row {misfit + 1}, column {name!r}: the schema draws no such value",
+                value=written[misfit],
+                remedy="Correct the value, or let the strategy of this column draw it.",
+            )
+        columns.append(cells)
+    return Records(list(zip(*columns, strict=True)))
+
+
+def _convert(value: Any, kinds: set[type]) -> Any:
+    """A value of a file as one of these types, if it is one; else as it is."""
+    with suppress(ValueError):
+        if isinstance(value, str) and kinds <= {int, float}:
+            value = float(value)
+        if isinstance(value, str) and kinds == {date}:
+            value = datetime.fromisoformat(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if kinds == {float}:
+            return float(value)
+        return int(value) if kinds == {int} and float(value).is_integer() else value
+    return value.date() if kinds == {date} and isinstance(value, datetime) else value
+
+
+def _find_misfit(cells: list[Any], pool: tuple[Any, ...], strategy: Any, place: int) -> int | None:
+    """The first value of a column, by its row, that cannot be drawn; None if there is none.
+
+    What lies between the least and the largest number or date that was drawn can be; otherwise, what was
+    drawn, or anything of its type if that was much. The strategy is asked for the rest.
+    """
+    drawn = {record_key(value) for value in pool}
+    kinds = tuple({type(value) for value in pool if not is_missing(value)})
+    ordered = bool not in kinds and all(issubclass(kind, int | float | date) for kind in kinds)
+    known = [value for value in pool if not is_missing(value)] if ordered else []
+    for row, value in enumerate(cells):
+        if record_key(value) in drawn:
+            continue
+        if is_missing(value) or not isinstance(value, kinds):
+            return row
+        if min(known) <= value <= max(known) if ordered else len(drawn) >= _MANY_VALUES:
+            continue
+        found = _find_value(strategy, place, value, larger=ordered and value > max(known))
+        if found is None:
+            return row
+        known.append(found)
+    return None
+
+
+def _find_value(strategy: Any, place: int, wanted: Any, larger: bool) -> Any:
+    """A value in a column that a strategy draws and that is as small as the wanted number or date, or as
+    large if `larger`; or equal to other values. None if there seems to be none."""
+    if not isinstance(strategy, SearchStrategy):
+        return None
+    found: list[Any] = []
+
+    @settings(
+        derandomize=True,
+        max_examples=500,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate, Phase.target],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(list_record_strategies(strategy)[0].map(operator.itemgetter(place)))
+    def draw(value: Any) -> None:
+        if not isinstance(wanted, int | float | date) or isinstance(wanted, bool):
+            found.extend([value] * (value == wanted))
+        elif not is_missing(value):
+            found.extend([value] * (value >= wanted if larger else value <= wanted))
+            unit = timedelta(days=1) if isinstance(wanted, date) else 1
+            target(float((value - wanted) / unit) * (1 if larger else -1))
+
+    draw()
+    return found[0] if found else None

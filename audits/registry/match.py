@@ -70,8 +70,11 @@ def build_match(
 ) -> Match:
     """Find the players, configure them with their settings and the user's data, and choose the protocol.
 
-    against: None for the usual adversary. Raises: InvalidArgument if they are refused, or cannot meet.
+    against: None for the usual adversary, or point-swap if the data of world 1 are given. Raises:
+    InvalidArgument if they are refused, or cannot meet.
     """
+    if against is None and settings["adversary"].get("neighbour") is not None:
+        against = POINT_SWAP
     if isinstance(learner, str):
         learner = LEARNERS.find_instance(learner) or learner
     if isinstance(learner, str):

@@ -43,6 +43,15 @@ def load_schema(text: str) -> Schema:
     InvalidArgument."""
     from audits.data.schemas import find_schema, infer_schema  # slow to import
 
+    given = load_data_strategy(text)
+    if isinstance(given, Schema):
+        return given
+    schema = find_schema(given) if hasattr(given, "flatmap") else infer_schema(given)
+    return attrs.evolve(schema, source=text)
+
+
+def load_data_strategy(text: str) -> Any:
+    """The strategy of data, or the example, at `path/to/file.py:name`. Raises: InvalidArgument."""
     path, _, name = text.rpartition(":")
     if not path.endswith(".py"):
         raise InvalidArgument("a schema is named as path/to/file.py:name", value=text)
@@ -51,11 +60,7 @@ def load_schema(text: str) -> Schema:
         raise InvalidArgument(
             f"{path} defines no {name!r}", remedy="Name a strategy such as audits.table(...)."
         )
-    given = module[name]
-    if isinstance(given, Schema):
-        return given
-    schema = find_schema(given) if hasattr(given, "flatmap") else infer_schema(given)
-    return attrs.evolve(schema, source=text)
+    return module[name]
 
 
 def load_module(path: str) -> ModuleType:

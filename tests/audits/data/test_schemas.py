@@ -204,7 +204,18 @@ def test_pairs_shrink_and_show_the_code_that_makes_them() -> None:
         (lambda: audits.table(age=st.integers(), min_size=3, max_size=2), "min_size and max_size"),
         (
             lambda: audits.records(st.text(), pack=len_of_first),
-            r"len_of_first failed on 0 records, IndexError",
+            r"len_of_first cannot pack no records, IndexError.*test_schemas.py, line \d+.*min_size=1",
+        ),
+        (
+            lambda: audits.records(st.sampled_from(["abc", 3]), pack=count_letters),
+            r"count_letters cannot pack record 1, 3, TypeError: .*test_schemas.py, line \d+",
+        ),
+        (lambda: find_schema(st.integers().map(len)), r"the strategy of data raised TypeError"),
+        (
+            lambda: infer_schema(FRAME, FRAME.assign(age=[31, "n/a", 29])).form.unpack(
+                FRAME.assign(age=[31, "n/a", 29])
+            ),
+            r"column 'age' must have the type int64, not object, got \"'n/a' in row 2\"",
         ),
         (lambda: audits.vector(3, metric="l3"), "metric must be l1, l2 or linf"),
         (lambda: audits.table_like("people.csv"), "Read a file first"),
@@ -214,6 +225,10 @@ def test_pairs_shrink_and_show_the_code_that_makes_them() -> None:
 def test_mistakes_are_named(make: Any, message: str) -> None:
     with pytest.raises(InvalidArgument, match=message):
         make()
+
+
+def count_letters(records: list[str]) -> list[int]:
+    return [len(record) for record in records]
 
 
 def len_of_first(records: list[str]) -> int:
