@@ -64,7 +64,7 @@ document.getElementById("frame").addEventListener("load", async event => {
     const text = [...node.childNodes].some(child => child.nodeType === 3 && child.data.trim());
     if (["SCRIPT", "STYLE"].includes(node.tagName.toUpperCase()) || node.closest("defs")) continue;
     const box = node.getBoundingClientRect(), style = view.getComputedStyle(node);
-    if (box.right > width + 1) wide.push(name(node));
+    if (box.right > width + 1 && !node.closest(".wide")) wide.push(name(node));  // it scrolls by itself
     if (!text) continue;
     if (contrast(node.closest("svg") ? style.fill : style.color, opaque(node)) < 4.5) faint.push(name(node));
     const chart = node.closest("svg")?.getBoundingClientRect();
