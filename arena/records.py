@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import math
 import sys
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
+from itertools import groupby
 from numbers import Real
 from typing import Any
 
@@ -179,6 +181,23 @@ class Records(Dataset):
         records, counts = list(self.records), self.counts.tolist()
         records[at:at], counts[at:at] = [r for r, _ in runs], [n for _, n in runs]
         return Records(records, np.array(counts, np.int64))
+
+    def find_excess(self, other: Records) -> np.ndarray:
+        """(size,) bool: which records, in order, another list has not as often, the last of equal ones."""
+        left = Counter(other.list_keys())
+        excess = np.zeros(self.size, bool)
+        for place, key in enumerate(self.list_keys()):
+            excess[place] = left[key] < 1
+            left[key] -= 1
+        return excess
+
+    def subtract(self, other: Records) -> Records:
+        """The records that another list has not as often, equal ones in a row as one run."""
+        excess, keys = self.find_excess(other), self.list_keys()
+        places = np.flatnonzero(excess).tolist()
+        runs = [[*run] for _, run in groupby(places, key=keys.__getitem__)]
+        rows = self.rows()
+        return Records([rows[run[0]] for run in runs], np.array([*map(len, runs)], np.int64))
 
     def describe(self, most: int = 4, *, reads: Any = "both") -> str:
         runs = [

@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command_line import Command
+from support.command_line import ARENA, Command
 from support.paths import ROOT
 
 DOCS = ROOT / "docs"
@@ -192,3 +193,40 @@ def certified_lines(notebook: Any) -> list[str]:
     """The lines with certified bounds and ceilings."""
     texts = [output.get("text", "") for cell in notebook.cells for output in cell.get("outputs", [])]
     return [line for line in "".join(texts).splitlines() if line.startswith(("certified", "ceiling"))]
+
+
+STAYS = (DOCS / "guides" / "test_a_pipeline.md").read_text(encoding="utf-8")
+
+
+def run_in(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}", "COLUMNS": "80"}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.thorough
+def test_the_tests_of_the_guide_fail_as_it_shows_and_pass_once_mended(tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    run_tests = (sys.executable, "-m", "pytest", "-q")
+    module, mended = code_block(STAYS, "# stays.py"), code_block(STAYS, "stays.groupby")
+    (tmp_path / "stays.py").write_text(module)
+    (tmp_path / "test_stays.py").write_text(code_block(STAYS, "# test_stays.py"))
+    failed = run_in(tmp_path, *run_tests).stdout
+    assert "2 failed" in failed
+    shown = re.findall(r"```\n(E .*?|---.*?)```", STAYS, re.DOTALL)
+    assert len(shown) == 2
+    for text in shown:
+        assert re.search(r"[\s\S]*?".join(map(re.escape, text.split("..."))), failed), failed
+    claim = "report against an adversary found by a search: "
+    certified = failed.partition(claim)[2].partition(" certified")[0]
+    replay = next(line for line in failed.splitlines() if line.startswith("    arena audit "))
+    replayed = run_in(tmp_path, *ARENA, *shlex.split(replay)[1:])
+    assert replayed.returncode == 3, replayed.stderr
+    assert f"{certified} nats" in replayed.stdout
+    old = module[module.index("def bound") : module.index("def report")]
+    (tmp_path / "stays.py").write_text(module.replace(old, f"{mended}\n\n"))
+    scales = code_block(STAYS, "def test_no_scale_is_refuted")
+    imports = "from hypothesis import strategies as st\nfrom test_stays import *"
+    (tmp_path / "test_scales.py").write_text(f"{imports}\n{scales}")
+    passed = run_in(tmp_path, *run_tests)
+    assert passed.returncode == 0, passed.stdout
+    assert "5 passed" in passed.stdout  # two of them twice, since the second file imports the first

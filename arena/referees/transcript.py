@@ -11,7 +11,10 @@ import attrs
 import numpy as np
 from tabulate import tabulate
 
+from arena.dataset import Dataset
+from arena.errors import count_things
 from arena.messages import NO_LABEL, UNSTABLE, Hypothesis
+from arena.records import Records
 from arena.released.encoding import ARRAY, LEAST, MAP, MARKS, MISSING, PAIR, SINGLE, read_mark, texts
 from arena.sample import BOTH, Reads, Training, format_point
 
@@ -98,13 +101,16 @@ class TrainingEntry(Entry):
     training: Training
     reads: Reads = BOTH
 
+    def get_sample(self, game: int) -> Dataset:
+        """The training set of one game."""
+        sample: Dataset = self.training.samples[self.training.which[game]]
+        return sample
+
     def describe(self, game: int) -> Cells:
-        sample = self.training.samples[self.training.which[game]]
-        return (sample.describe(most=_MOST_RUNS, reads=self.reads), "", "")
+        return (self.get_sample(game).describe(most=_MOST_RUNS, reads=self.reads), "", "")
 
     def read_input(self, game: int) -> bytes:
-        digest: str = self.training.samples[self.training.which[game]].digest
-        return digest.encode()
+        return self.get_sample(game).digest.encode()
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -195,7 +201,11 @@ class Transcript:
     scores: np.ndarray | None
 
     def table(self, *games: int) -> str:
-        """The named games side by side: the training sets, then the rounds, equal rounds in a row as one."""
+        """The named games side by side: the training sets, then the rounds, equal rounds in a row as one. If
+        records were given and a value was released, which may be long, they are one below the other."""
+        releases = self._list_releases(games)
+        if releases:
+            return "\n".join(releases)
         rows = [
             [name, *(cell for part in cells for cell in part)] for name, cells in self._fold_rounds(games)
         ]
@@ -207,6 +217,25 @@ class Transcript:
             rows.append(["", *(cell for part in scores for cell in part)])
         text: str = tabulate(rows, headers, tablefmt="simple", disable_numparse=True)
         return "\n".join([*self._describe_training(games), text])
+
+    def _list_releases(self, games: tuple[int, ...]) -> list[str]:
+        """What each game received and released; nothing unless it received records and released a value."""
+        if [*map(type, self.entries)] != [TrainingEntry, ReleaseEntry]:
+            return []
+        training, release = self.entries
+        assert isinstance(training, TrainingEntry)
+        given = [training.get_sample(game) for game in games]
+        own = [records for records in given if isinstance(records, Records)]
+        if not own or len(own) < len(given):
+            return []
+        worlds = [int(self.worlds[game]) for game in games]
+        lines = []
+        for world, other, records, others in zip(worlds, worlds[::-1], own, own[::-1], strict=True):
+            runs = records.subtract(others).describe().partition(": ")[2]
+            lacking = f", of which world {other} lacks {runs}" if runs else ""
+            lines.append(f"world {world} receives {count_things(records.size, 'record')}{lacking}")
+        values = [release.describe(game)[1] for game in games]
+        return [*lines, "", *(f"world {w} releases {value}" for w, value in zip(worlds, values, strict=True))]
 
     def _describe_training(self, games: tuple[int, ...]) -> list[str]:
         lines = []

@@ -12,15 +12,15 @@ from arena import Claim, Learner
 from arena.capabilities import read_schema
 from arena.players import finite_domain
 from arena.records import Records
-from arena.schemas.differences import show_pair
 from audits.adversary_search.exploration import EVIDENCE_THRESHOLD
 from audits.adversary_search.point_strategies import constant_points_of, far_points_of, points_of, round_limit
 from audits.adversary_search.score import Score
 from audits.adversary_search.script import SPACES, Script
 from audits.registry.settings_text import summarize_player
+from audits.reports.data_pair import DataPair
 from audits.reports.formatting import nats
 from audits.reports.json_form import to_data
-from audits.reports.report import Document, Facts, Listing, Part, Picture, Prose, Report
+from audits.reports.report import Conclusion, Document, Facts, Listing, Part, Picture, Prose, Report
 from audits.runs.example_games import write_example_games
 from audits.runs.limits import explain_stop
 from audits.runs.plan import Plan
@@ -93,7 +93,7 @@ class SearchResult(Report):
     def document(self) -> Document:
         failed = self.confirmations - self.refuted
         doubt = f" {_DEPENDENT.format(failed)}" if failed >= _MANY_FAILED else ""
-        parts: list[Part] = [Facts(_rows(self)), Prose(explain_outcome(self) + doubt)]
+        parts: list[Part] = [Facts(_rows(self)), _conclude(self, doubt)]
         if self.plan is not None:
             plan = self.plan
             games = write_example_games(
@@ -102,8 +102,7 @@ class SearchResult(Report):
             schema = read_schema(plan.learner)
             first, second = (getattr(self.adversary, name, None) for name in ("world_0", "world_1"))
             if schema is not None and isinstance(first, Records) and isinstance(second, Records):
-                pair = show_pair(schema, first, second)
-                parts.append(Listing(pair, "The smallest data that show the violation:"))
+                parts.append(DataPair.of(schema, first, second, "The smallest data that show the violation:"))
             parts.append(Listing(games, "The smallest game that shows the violation:"))
             if self.file:
                 where = f"The adversary is in {self.file}; commands play it as {self.file}:{FOUND}."
@@ -133,6 +132,13 @@ class SearchResult(Report):
         }
 
 
+def _conclude(result: SearchResult, doubt: str) -> Conclusion:
+    word = "Refuted" if result.refuted else "Nothing found"
+    before, _, explanation = explain_outcome(result).partition(f"{word}: ")
+    chance = f"The whole search refutes a true claim with a probability of at most {result.error:g}."
+    return Conclusion(word, explanation + doubt, chance, result.refuted, before.strip())
+
+
 def _describe_script(script: Script, learner: Learner) -> list[str]:
     """The steps of a script, one a line, with what the learner reads of the examples."""
     lines = []
@@ -154,7 +160,9 @@ def describe_score(script: Script) -> str:
 
 def _rows(result: SearchResult) -> list[tuple[str, str]]:
     rows = [
-        ("learner", summarize_player(result.learner)),
+        ("mechanism", result.learner.own_name)  # its schema and its claim follow
+        if read_schema(result.learner) is not None
+        else ("learner", summarize_player(result.learner)),
         ("protocol", result.protocol),
         ("claim under test", str(result.claim)),
         ("tried", f"{result.examples:,} adversaries, {result.games:,} games in each world"),

@@ -70,7 +70,7 @@ def search(
         error=error,
         examples=examples,
         confirm_games=games,
-        data=sample,
+        data=None if player.receives_records else sample,  # the schema has their examples
         seed=seed,
         jobs=jobs,
         watch=progress,

@@ -63,7 +63,7 @@ def read_records(
 
 def _find_source(strategy: object) -> str:
     """Where a module of the user's defines a strategy, as path/to/file.py:NAME; empty if none does."""
-    for module in list(sys.modules.values()):
+    for _, module in sorted(sys.modules.items(), key=lambda item: item[0] == "__main__"):  # a script runs
         path = getattr(module, "__file__", None)
         if path and is_users_file(path):
             for name, value in list(vars(module).items()):

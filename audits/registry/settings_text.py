@@ -15,9 +15,17 @@ from typing import Any, TypeVar
 import attrs
 
 from arena.concepts import ConceptClass
-from arena.errors import ArenaError, InvalidArgument, describe_error, is_users_file, locate_error
+from arena.errors import (
+    ArenaError,
+    InvalidArgument,
+    count_things,
+    describe_error,
+    is_users_file,
+    locate_error,
+)
 from arena.parcels import callable_name, display_name, is_mechanism, is_model
 from arena.players import Adversary, Learner
+from arena.records import Records
 from arena.sample import Sample
 from arena.schemas.schema import Schema
 from arena.settings import INSTEAD
@@ -133,6 +141,8 @@ def format_value(value: object) -> str:
         return "none" if value is None else "(must be set)"
     if isinstance(value, Learner | Adversary):
         return value.name
+    if isinstance(value, Records):
+        return count_things(value.size, "record")
     if isinstance(value, tuple):
         return ",".join(map(format_value, value))
     if is_model(value) or (callable(value) and not isinstance(value, ConceptClass)):

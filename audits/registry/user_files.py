@@ -25,6 +25,7 @@ OUTSIDE = ".../"  # begins the name of a file that is in no plug-in's folder
 _MAX_SIZE = 4  # MiB
 PLUGIN_PREFIX = "arena_plugin_"  # of the names of plug-ins' modules
 _folders: list[str] = []  # of plug-ins, the last one first, at the end of sys.path
+_unfinished: list[str] = []  # modules of plug-ins that run, and may load others
 
 
 def load_function(text: str) -> Callable[..., Any]:
@@ -94,7 +95,7 @@ def _make_importable(folder: Path) -> None:
         own = folder / name.partition(".")[0]
         if not (name.startswith(PLUGIN_PREFIX) or own.is_dir() or own.with_suffix(".py").is_file()):
             continue
-        if any(_is_in(module, Path(other)) for other in others):
+        if name not in _unfinished and any(_is_in(module, Path(other)) for other in others):
             del sys.modules[name]
 
 
@@ -108,6 +109,7 @@ def _import_source(name: str, location: Path, source: bytes, path: str) -> Modul
     module = ModuleType(name)
     module.__file__ = str(location)
     sys.modules[name] = module  # attrs and typing look up annotations there
+    _unfinished.append(name)
     try:
         # An import loader could use stale bytecode for a file that was edited twice within a second.
         exec(compile(source, str(location), "exec"), vars(module))
@@ -120,6 +122,8 @@ def _import_source(name: str, location: Path, source: bytes, path: str) -> Modul
             if encoded
             else f"Fix it; `python {path}` shows where it fails.",
         ) from error
+    finally:
+        _unfinished.remove(name)
     return module
 
 

@@ -64,7 +64,8 @@ class Facts(Part):
 
     def html(self) -> str:
         rows = (
-            f'<tr><th scope="row">{_safe(name)}</th><td>{_safe(value)}</td></tr>' for name, value in self.rows
+            f'<tr><th scope="row">{escape_text(name)}</th><td>{escape_text(value)}</td></tr>'
+            for name, value in self.rows
         )
         return "\n".join(['<table class="facts">', *rows, "</table>"])
 
@@ -81,7 +82,7 @@ class Prose(Part):
 
     def html(self) -> str:
         role = f' class="{self.role}"' if self.role else ""
-        return f"<p{role}>{_safe(self.prose)}</p>"
+        return f"<p{role}>{escape_text(self.prose)}</p>"
 
 
 @attrs.frozen
@@ -97,10 +98,10 @@ class Table(Part):
         return f"{self.introduction}\n{table}" if self.introduction else table
 
     def html(self) -> str:
-        head = "".join(f"<th>{_safe(name)}</th>" for name in self.headers)
-        lines = ("".join(f"<td>{_safe(cell)}</td>" for cell in row) for row in self.rows)
+        head = "".join(f"<th>{escape_text(name)}</th>" for name in self.headers)
+        lines = ("".join(f"<td>{escape_text(cell)}</td>" for cell in row) for row in self.rows)
         table = [f"<thead><tr>{head}</tr></thead>", *(f"<tr>{line}</tr>" for line in lines)]
-        before = [f"<p>{_safe(self.introduction)}</p>"] if self.introduction else []
+        before = [f"<p>{escape_text(self.introduction)}</p>"] if self.introduction else []
         return "\n".join([*before, "<table>", *table, "</table>"])
 
 
@@ -117,8 +118,8 @@ class Listing(Part):
     def html(self) -> str:
         if not self.lines:
             return ""
-        before = f"<p>{_safe(self.introduction)}</p>\n" if self.introduction else ""
-        return f'{before}<pre tabindex="0">{_safe(self.lines)}</pre>'
+        before = f"<p>{escape_text(self.introduction)}</p>\n" if self.introduction else ""
+        return f'{before}<pre tabindex="0">{escape_text(self.lines)}</pre>'
 
 
 @attrs.frozen
@@ -128,23 +129,30 @@ class Heading(Part):
     title: str
 
     def html(self) -> str:
-        return f"<h2>{_safe(self.title)}</h2>"
+        return f"<h2>{escape_text(self.title)}</h2>"
 
 
 @attrs.frozen
 class Conclusion(Part):
-    """What a result says, at the head of a page. alarming: whether it is bad news."""
+    """What a result says, at the head of a page. alarming: whether it is bad news. meaning: on a page only.
+    before: a sentence before the word."""
 
     word: str
     explanation: str
     meaning: str
     alarming: bool
+    before: str = ""
+
+    def text(self) -> str:
+        return wrap(f"{self.before} {self.word}: {self.explanation}".strip())
 
     def html(self) -> str:
+        before = f"{escape_text(self.before)} " if self.before else ""
+        note = f'<p class="note">{escape_text(self.meaning)}</p>\n' if self.meaning else ""
         return (
             f'<div class="verdict{" refuted" if self.alarming else ""}">\n'
-            f"<p><strong>{_safe(self.word)}</strong>: {_safe(self.explanation)}</p>\n"
-            f'<p class="note">{_safe(self.meaning)}</p>\n</div>'
+            f"<p>{before}<strong>{escape_text(self.word)}</strong>: {escape_text(self.explanation)}</p>\n"
+            f"{note}</div>"
         )
 
 
@@ -156,7 +164,7 @@ class Chart(Part):
     caption: str = ""
 
     def html(self) -> str:
-        caption = f"\n<figcaption>{_safe(self.caption)}</figcaption>" if self.caption else ""
+        caption = f"\n<figcaption>{escape_text(self.caption)}</figcaption>" if self.caption else ""
         return f"<figure>\n{self.svg}{caption}\n</figure>"
 
 
@@ -168,7 +176,7 @@ class CommandLine(Part):
 
     def html(self) -> str:
         return (
-            f'<pre class="command" id="command">{_safe(self.command)}</pre>\n'
+            f'<pre class="command" id="command">{escape_text(self.command)}</pre>\n'
             '<button id="copy" type="button" hidden>Copy the command</button>'
         )
 
@@ -207,13 +215,13 @@ def render_page(title: str, heading: str, parts: Iterable[Part]) -> str:
     skeleton = resources.files("audits.reports").joinpath("page.html").read_text(encoding="utf-8")
     return Template(skeleton).substitute(
         policy=escape(make_policy(script)),
-        title=_safe(title),
-        heading=_safe(heading),
+        title=escape_text(title),
+        heading=escape_text(heading),
         content="\n".join(content),
     )
 
 
-def _safe(text: str) -> str:
+def escape_text(text: str) -> str:
     """Text of strangers, without markup and without characters that would reorder the page."""
     return escape(escape_controls(text))
 
@@ -286,7 +294,7 @@ class Report(ABC):
         return page
 
     def _render_page(self) -> str:
-        parts = [*self.document().parts]
+        parts = sorted(self.document().parts, key=lambda part: not isinstance(part, Conclusion))
         if self.document().picture is not None:
             parts.append(Chart(self.plot().to_svg(description=self.headline)))
         return render_page(self.headline, self.headline, parts)

@@ -9,7 +9,11 @@ from typing import Any
 import numpy as np
 
 from arena import Adversary, ArenaError, GameAdversary, Learner, Played, Referee, play
+from arena.capabilities import read_schema
 from arena.randomness import block_seed
+from arena.records import Records
+from arena.referees.transcript import TrainingEntry
+from audits.reports.data_pair import Rows, compare_records
 
 _MAX_PAIRS = 32  # pairs of games to search for one that shows the worlds apart
 _FEW_PAIRS = 8  # for an excerpt, if games are calls that may be slow
@@ -32,22 +36,40 @@ def write_example_games(
 
 def write_excerpt(
     learner: Learner, adversary: Adversary, referee: Referee, *, seed: int, faults: bool = False
-) -> str:
-    """The first and the last lines of a telling pair of games; empty if it cannot be played."""
+) -> tuple[str, Rows]:
+    """The first and the last lines of a telling pair of games, and how its data differ, if they are records;
+    empty if it cannot be played."""
     players = (learner, adversary, referee)
     given: dict[str, Any] = {"seed": seed, "faults": faults}
+    data: Rows = ()
     try:
         if learner.one_call_a_game:
-            games = format_games(find_telling_games(*players, **given, pairs=_FEW_PAIRS))
+            pair = find_telling_games(*players, **given, pairs=_FEW_PAIRS)
+            games, both, schema = format_games(pair), find_data(pair), read_schema(learner)
+            data = () if both is None or schema is None else compare_records(schema, *both)
         else:
             games = write_example_games(*players, **given)
     except ArenaError:  # which must not keep an audit from starting
-        return ""
+        return "", ()
     lines = [line[:_MAX_WIDTH] for line in games.splitlines()]
     omitted = len(lines) - _FIRST_LINES - _LAST_LINES
     if omitted > 0:
         lines[_FIRST_LINES:-_LAST_LINES] = ["", f"({omitted:,} lines left out)", ""]
-    return "\n".join(lines)
+    return "\n".join(lines), data
+
+
+def find_data(batches: Sequence[Played]) -> tuple[Records, Records] | None:
+    """The records of world 0 and of world 1 in recorded games, if records were given."""
+    given = {
+        int(played.worlds[game]): entry.get_sample(game)
+        for played in batches
+        if played.transcript is not None
+        for entry in played.transcript.entries
+        if isinstance(entry, TrainingEntry)
+        for game in np.argsort(played.worlds).tolist()
+    }
+    first, second = given.get(0), given.get(1)
+    return (first, second) if isinstance(first, Records) and isinstance(second, Records) else None
 
 
 def _write_rare_pair(learner: Learner, adversary: Adversary, referee: Referee, seed: int) -> str:

@@ -325,8 +325,9 @@ def open_ledger(
 
     def make_notes() -> dict[str, Any]:
         players = (plan.learner, plan.adversary, plan.referee)
-        transcript = write_excerpt(*players, seed=plan.seed, faults=plan.faults)
-        notes = attrs.evolve(RunNotes.from_plan(plan), transcript=transcript, command=command or "")
+        transcript, data = write_excerpt(*players, seed=plan.seed, faults=plan.faults)
+        notes = RunNotes.from_plan(plan)
+        notes = attrs.evolve(notes, transcript=transcript, data=data, command=command or "")
         return attrs.asdict(notes)
 
     return Ledger.open(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ import numpy as np
 
 from audits.data.output_files import check_output_file, write_atomically
 from audits.registry.settings_text import format_value
+from audits.reports.data_pair import DataPair
 from audits.reports.formatting import nats, percent
 from audits.reports.plots import BLACK, BLUE, LONGEST, ORANGE, set_title
 from audits.reports.report import (
@@ -115,6 +116,9 @@ def _list_parts(run: RunHistory) -> Iterator[Part]:
         "verdict rests on the first.",
         role="note",
     )
+    if run.notes.data:
+        yield Heading("How the data differ")
+        yield DataPair(run.notes.data)
     yield Heading("One pair of games")
     yield Listing(transcript)
     about_transcript = (
@@ -173,7 +177,9 @@ def _list_settings(run: RunHistory) -> Iterator[tuple[str, str]]:
     for role, name in players:
         spec = plan.get(role)
         if isinstance(spec, dict):
-            yield "protocol" if role == "referee" else role, _describe_spec(name, spec, plan.get("learner"))
+            known = notes.settings.get(role, {})
+            text = _describe_spec(name, spec, plan.get("learner"), known)
+            yield "protocol" if role == "referee" else role, text
     distinguisher = plan.get("distinguisher", "")
     yield "distinguisher", _DISTINGUISHERS.get(distinguisher, str(distinguisher))
     limit = "at most, until the claim is refuted, " if numbers.until_refuted else ""
@@ -189,13 +195,13 @@ def _list_settings(run: RunHistory) -> Iterator[tuple[str, str]]:
         yield "versions", ", ".join(f"{name} {version}" for name, version in versions.items())
 
 
-def _describe_spec(name: str, spec: dict[str, Any], learner: object) -> str:
-    """A player with all its settings; of an adversary, the opponent is not repeated."""
+def _describe_spec(name: str, spec: dict[str, Any], learner: object, known: Mapping[str, str]) -> str:
+    """A player with all its settings; of an adversary, the opponent is not repeated. known: some as texts."""
     parts = []
     for field, value in spec.items():
         if isinstance(value, dict):
             own_name = value.get("name") or value.get("class", "").rpartition(":")[2]
-            value = "the one above" if value == learner else own_name
+            value = "the one above" if value == learner else known.get(field, own_name)
         if field not in ("name", "class"):
             parts.append(f"{field} = {format_value(value)}")
     return f"{name}: {', '.join(parts)}" if parts else name

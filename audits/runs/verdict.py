@@ -14,6 +14,7 @@ from arena.claims import read_relation
 from arena.privacy_curves import PrivacyCurve
 from audits.registry.match import read_claim
 from audits.registry.settings_text import format_settings, summarize_player
+from audits.reports.data_pair import Rows
 from audits.reports.formatting import escape_controls, nats, percent
 from audits.reports.json_form import to_data
 from audits.reports.report import Document, Facts, Listing, Part, Picture, Prose, Report
@@ -42,7 +43,8 @@ class RunNotes:
     What is unknown is empty. learner_set, adversary_set: names with the settings that differ from the
     defaults. settings: all of them. claim, own_claim, protects, neighbours, theorem: the learner's own claim
     in words, its ε (None for infinity) and δ, whom it protects, and its source. own_coins: whether the
-    learner draws random numbers that do not follow from the seed. transcript: the first pair of games.
+    learner draws random numbers that do not follow from the seed. transcript: the first pair of games. data:
+    in which records it differs, as of `compare_records`.
     """
 
     learner: str = _text()
@@ -54,6 +56,11 @@ class RunNotes:
     claim: str = _text()
     theorem: str = _text()
     transcript: str = _text()
+    data: Rows = attrs.field(
+        default=(),
+        converter=lambda rows: tuple(map(tuple, rows)),
+        validator=deep_iterable(deep_iterable(instance_of(str))),
+    )
     command: str = _text()
     own_coins: bool = attrs.field(default=False, validator=instance_of(bool))
     protects: tuple[PrivacyUnit, ...] = attrs.field(

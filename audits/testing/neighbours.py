@@ -20,17 +20,29 @@ from audits.data.schemas import find_schema, infer_schema, list_record_strategie
 @attrs.frozen(repr=False, eq=False)
 class NeighbourPair:
     """Two neighbouring data sets, in `x` and `y`, as the mechanism receives them; unpack it: `x, y = pair`.
-    Its text is the code that makes both, with the records in which they differ marked."""
+    Its text is the code that makes both, and says in which records they differ."""
 
     x: Any
     y: Any
-    text: str
+    _schema: Schema
+    _records: tuple[Records, Records]
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.x, self.y))
 
     def __repr__(self) -> str:
-        return self.text
+        return show_pair(self._schema, *self._records, names=("x", "y"))
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Hypothesis prints an argument of a failing test by this method: as code that may be copied."""
+        x, y = map(self._schema.show, self._records)
+        change = repr(self).removeprefix(f"x = {x}\ny = {y}").strip()
+        with printer.group(4, "(", ""):
+            for line in (f"{x},", f"{y},  {change}"):
+                printer.break_()
+                printer.text(line)
+        printer.break_()
+        printer.text(")")
 
 
 def neighbours(
@@ -67,4 +79,4 @@ def neighbours(
 
 def make_pair(schema: Schema, relation: Relation, first: Records, second: Records) -> NeighbourPair:
     x, y = (next(schema.pack_games(records, 1)) for records in (first, second))
-    return NeighbourPair(x, y, show_pair(schema, first, second, names=("x", "y")))
+    return NeighbourPair(x, y, schema, (first, second))

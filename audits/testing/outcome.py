@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from math import ceil, exp, log, log1p, nextafter
 from typing import Any
 
 import attrs
 
-from arena import Adversary, ArenaError, Claim, InvalidArgument
+from arena import Adversary, ArenaError, Claim, InvalidArgument, Played
+from arena.capabilities import read_schema
 from arena.settings import at_least, whole
 from audits.adversary_search import Score, Script, SearchResult
 from audits.data.output_files import write_atomically
 from audits.registry.suggestions import unknown_name
+from audits.reports.data_pair import DataPair
 from audits.reports.formatting import name_table
-from audits.runs.example_games import find_telling_games, format_games
+from audits.runs.example_games import find_data, find_telling_games, format_games
 from audits.runs.plan import MAX_BLOCK_PAIRS, BlockSizes, Plan, first_block_pairs, keeps_half
 from audits.runs.replay import FOUND_FILE, Replay, write_replay
 from audits.runs.verdict import Verdict
@@ -51,6 +54,21 @@ class Refutation:
         return self._unsaved.command
 
     @cached_property
+    def _games(self) -> Sequence[Played]:
+        plan = self.plan
+        return find_telling_games(plan.learner, plan.adversary, plan.referee, seed=0, faults=plan.faults)
+
+    @property
+    def data(self) -> str:
+        """The data of both worlds, if they are records: as code that makes them, or where they differ."""
+        schema = read_schema(self.plan.learner)
+        try:
+            both = None if schema is None else find_data(self._games)
+        except ArenaError:  # of which `game` speaks
+            return ""
+        return "" if schema is None or both is None else DataPair.of(schema, *both).text()
+
+    @cached_property
     def _unsaved(self) -> Replay:
         return write_replay(self.plan, self.verdict)
 
@@ -69,9 +87,7 @@ class Refutation:
     def game(self) -> str:
         """One game in each world, side by side: the first pair with a higher score in world 1."""
         try:
-            plan = self.plan
-            players = plan.learner, plan.adversary, plan.referee
-            lines = format_games(find_telling_games(*players, seed=0, faults=plan.faults)).splitlines()
+            lines = format_games(self._games).splitlines()
         except ArenaError as error:
             return f"(it ends early: {error})"
         omitted = len(lines) - _MAX_LINES
@@ -97,6 +113,7 @@ class Refutation:
             figures["told apart by"] = self.adversary.score.describe()
         sections = [
             name_table([(name, figures[name]) for name in _FIGURES if name in figures]),
+            *([f"The data in each world:\n\n{self.data}"] if self.data else []),
             f"One game in each world:\n\n{self.game}",
         ]
         replay = saved or self._unsaved

@@ -1,7 +1,7 @@
 """The training of teachers on disjoint random chunks of a sample (GenericBBL, steps 2 to 3(b)).
 
-There are two routes of the same distribution (docs/architecture.md): all T *compositions* of chunks (how
-often each holds each example) are drawn at once, or the *rows* of each game one by one.
+There are two routes of the same distribution (docs/proofs/generic_bbl.md): all T *compositions* of chunks
+(how often each holds each example) are drawn at once, or the *rows* of each game one by one.
 """
 
 from __future__ import annotations

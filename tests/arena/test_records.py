@@ -301,3 +301,23 @@ def test_relations_without_a_distance_have_none() -> None:
     assert Relation.__name__ in repr(read_relation("replace one"))
     with pytest.raises(InvalidArgument, match="has no distance"):
         Relation(read_relation("replace one").kind, distance=1.0)
+
+
+@given(st.lists(st.integers(0, 2), max_size=6), st.lists(st.integers(0, 2), max_size=6))
+def test_what_one_list_lacks_completes_it(first: list, second: list) -> None:
+    one, other = Records(first), Records(second)
+    rest, others = one.subtract(other).rows(), other.subtract(one).rows()
+    assert sorted(second + rest) == sorted(first + others)
+    assert not set(rest) & set(others)
+
+
+def test_a_transcript_says_what_each_world_lacks_and_releases() -> None:
+    learner = attrs.evolve(LISTS, neighbours="replace a group of 9")
+    hands = Hands(Records([1, 2, 2, 3]), Records([1, 2, 5, 5]))
+    played = play(learner, hands, Release(), games=2, seed=1, worlds=[False, True], record=True)
+    assert played.transcript is not None
+    assert played.transcript.table(0, 1) == (
+        "world 0 receives 4 records, of which world 1 lacks 1 x 2, 1 x 3\n"
+        "world 1 receives 4 records, of which world 0 lacks 2 x 5\n\n"
+        "world 0 releases 8\nworld 1 releases 13"
+    )

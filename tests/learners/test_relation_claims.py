@@ -83,7 +83,7 @@ def test_a_claim_names_its_relation_and_keeps_delta(kind: type[Learner]) -> None
 
 
 @pytest.mark.thorough
-# The ε and δ of GenericBBL choose its defaults; its claim is what these cost, by docs/architecture.md.
+# The ε and δ of GenericBBL choose its defaults; its claim is what these cost, by docs/proofs/generic_bbl.md.
 @pytest.mark.parametrize(
     "kind",
     [kind for kind in list_learners("delta") if not issubclass(kind, GenericBBL)],

@@ -15,7 +15,7 @@ import audits
 from arena import CannotBeSent, PlaysAlone
 from arena.parcels import pack
 from arena.testing.new_process import call_in_new_processes
-from audits.registry.user_files import load_function
+from audits.registry.user_files import load_function, load_schema
 
 HELPER = """
 from functools import lru_cache
@@ -156,3 +156,13 @@ def test_what_cannot_be_sent_is_played_by_one_process_and_it_says_so(path: Path)
     with pytest.warns(PlaysAlone):
         found = audits.search(make(1), epsilon=1.0, examples=10, jobs=2)
     assert found.best == audits.search(make(1), epsilon=1.0, examples=10).best
+
+
+def test_a_file_may_read_a_schema_of_another_folder(tmp_path: Path) -> None:
+    for name in ("inner", "outer"):
+        (tmp_path / name).mkdir()
+    inner, outer = tmp_path / "inner" / "people.py", tmp_path / "outer" / "replay.py"
+    inner.write_text("people = [1, 2]\n")
+    loaded = f"load_schema({f'{inner}:people'!r})"
+    outer.write_text(f"from audits.registry.user_files import load_schema\nschema = {loaded}\n")
+    assert load_schema(f"{outer}:schema") == load_schema(f"{inner}:people")
