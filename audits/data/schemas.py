@@ -6,6 +6,7 @@ others. The schema behind it is found again by `find_schema`."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -18,7 +19,16 @@ from hypothesis.errors import HypothesisException
 from arena.claims import read_relation
 from arena.errors import RAISED, ArenaError, InvalidArgument, describe_error, locate_error
 from arena.records import record_key
-from arena.schemas.forms import ArrayForm, Form, LabelledForm, ListForm, TablesForm, UserForm, VectorForm
+from arena.schemas.forms import (
+    ArrayForm,
+    Form,
+    LabelledForm,
+    ListForm,
+    TablesForm,
+    UserForm,
+    VectorForm,
+    is_missing,
+)
 from arena.schemas.frames import PANDAS, POLARS, PandasForm, PolarsForm, find_library, has_plain_index
 from arena.schemas.schema import Schema
 
@@ -252,7 +262,7 @@ def find_schema(strategy: Strategy) -> Schema:
     whole = [(data, form) for data, form in zip(drawn, forms, strict=True) if form == last]
     rows = [record for data, form in whole for record in form.unpack(data)]
     sizes = [len(form.unpack(data)) for data, form in whole]
-    schema = Schema(form=last, min_size=min(sizes), examples=tuple(_order_values(rows)[:_MOST_EXAMPLES]))
+    schema = Schema(form=last, min_size=min(sizes), examples=_choose_examples(rows))
     return _schemas.setdefault(strategy, (schema, None))[0]
 
 
@@ -278,8 +288,7 @@ def infer_schema(data: Any, other: Any = None, **options: Any) -> Schema:
     if isinstance(form, PandasForm) and other is not None and find_library(other) == PANDAS:
         form = PandasForm.of(data, indexed=not (has_plain_index(data) and has_plain_index(other)))
     rows = [*form.unpack(data), *(form.unpack(other) if other is not None else ())]
-    examples = tuple(_order_values(rows)[:_MOST_EXAMPLES])
-    return Schema(form=form, examples=examples, columns=_list_columns(form, rows), **options)
+    return Schema(form=form, examples=_choose_examples(rows), columns=_list_columns(form, rows), **options)
 
 
 def _list_columns(form: Form, rows: Sequence[Any]) -> tuple[tuple[Any, ...], ...] | None:
@@ -352,6 +361,40 @@ def _key_of(value: Any) -> Any:
     if find_library(value) or isinstance(value, np.ndarray):
         return id(value)
     return record_key(value)
+
+
+def _choose_examples(rows: Sequence[Any]) -> tuple[Any, ...]:
+    """The simplest of these records, and those with the least, the largest and missing values of each
+    field."""
+    simplest = _order_values(rows)
+    if len(simplest) <= _MOST_EXAMPLES:
+        return tuple(simplest)
+    extreme = []
+    for cells in _list_fields(simplest):
+        missing = [is_missing(cell) for cell in cells]
+        places = [place for place, is_none in enumerate(missing) if not is_none]
+        with suppress(TypeError):  # of values that have no order
+            extreme += (
+                [min(places, key=cells.__getitem__), max(places, key=cells.__getitem__)] if places else []
+            )
+        extreme += [missing.index(True)] if any(missing) else []
+    kept = dict.fromkeys([*range(max(_MOST_EXAMPLES - len(extreme), 1)), *extreme])
+    return tuple(simplest[place] for place in sorted(kept)[:_MOST_EXAMPLES])
+
+
+def _list_fields(records: Sequence[Any]) -> list[list[Any]]:
+    """The values of each field of all records, if these are tuples, lists or dictionaries of the same
+    fields; else the records."""
+    first = records[0]
+    if isinstance(first, dict) and all(
+        isinstance(each, dict) and each.keys() == first.keys() for each in records
+    ):
+        return [[record[name] for record in records] for name in first]
+    if isinstance(first, list | tuple) and all(
+        type(r) is type(first) and len(r) == len(first) for r in records
+    ):
+        return [list(cells) for cells in zip(*records, strict=True)]
+    return [list(records)]
 
 
 def _measure(value: Any) -> tuple[int, str]:

@@ -272,3 +272,20 @@ def test_schemas_are_compared_by_what_they_say() -> None:
     assert schema == copy.deepcopy(schema)
     assert hash(schema) == hash(copy.deepcopy(schema))
     assert schema != find_schema(PEOPLE["lists"])
+
+
+@st.composite
+def shifts(draw: st.DrawFn) -> Any:
+    hours = draw(st.lists(st.one_of(st.floats(0, 24), st.just(float("nan"))), max_size=8))
+    return pd.DataFrame({"worker": [draw(st.integers(0, 1_000)) for _ in hours], "hours": hours})
+
+
+def test_examples_of_any_strategy_have_extreme_and_missing_values() -> None:
+    drawn = [record for record in find_schema(shifts()).examples if len(record) == 2]
+    assert 32 <= len(drawn) <= 64
+    hours = [hour for _, hour in drawn]
+    known = [hour for hour in hours if hour == hour]
+    assert len(known) < len(hours)
+    assert min(known) == 0
+    assert max(known) > 20
+    assert max(worker for worker, _ in drawn) > 900
