@@ -303,8 +303,7 @@ class _SearchPlan:
         limits = Limits() if limits is None else limits
         calls = limits.calls_left - min(limits.calls_left / 2, self.confirming_calls)
         obvious = () if number else tuple(self.space.obvious(self.learner, self.protocol))
-        simpler = () if number else tuple(self.space.simpler(self.learner))
-        search = HypothesisRun(target, self.protocol, watch, self.data, obvious, simpler, calls, limits)
+        search = HypothesisRun(target, self.protocol, watch, self.data, obvious, calls, limits)
         with _ignore_overflow():
             explored = search.run(examples)
         limits.reached = limits.reached or explored.stopped

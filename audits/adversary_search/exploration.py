@@ -61,7 +61,6 @@ _MOST_DOUBLED = 4  # times that the games of an obvious adversary are doubled
 _ABOUT = 0.7  # of the largest z-score, from which on the simplest of the obvious adversaries is preferred
 _RACE_THRESHOLD = 6.0  # nats: they are few, so that chance seldom exceeds it
 _MIN_SHRINKING = 2_048  # calls to shrink, at least; more if it took more to find the adversary
-_SIMPLIFYING = 2.0  # times the calls that it took to find the adversary, with which it is made simpler
 _POWER = 0.9
 _LARGEST_LOSS = 50.0  # nats, above which no power is stated
 
@@ -114,8 +113,8 @@ class HypothesisRun:
     """Draws adversaries for a protocol against a target, and shrinks the first that passes.
 
     watch: called after every adversary with their number and the best evidence in nats. data: the user's.
-    obvious: adversaries to play first. simpler: functions that make one of these simpler. calls: at most, of
-    games in both worlds. limits: which are over when it is time.
+    obvious: adversaries to play first. calls: at most, of games in both worlds. limits: which are over
+    when it is time.
     """
 
     _target: SearchTarget
@@ -123,7 +122,6 @@ class HypothesisRun:
     _watch: Callable[[int, float], None] | None = None
     _data: Sample | None = None
     _obvious: Sequence[Script] = ()
-    _simpler: Sequence[Callable[[Script], Script]] = ()
     _calls: float = inf
     _limits: Limits = attrs.field(factory=Limits)
     _evidence: dict[Script, Evidence | None] = attrs.field(factory=dict)  # None: declined by the learner
@@ -149,8 +147,6 @@ class HypothesisRun:
             left = examples - len(self._evidence)
             if result.adversary is None and left:
                 self._draw(left)
-            if result.adversary is not None:
-                self._simplify()
         except (_LimitReached, _LearnerFailed):
             pass
         except KeyboardInterrupt:
@@ -228,21 +224,6 @@ class HypothesisRun:
             pairs[script] *= 2 if doubled[script] else 1  # as many as it has played so far
             if z[script] <= doubled[script] * _PROMISING or doubled[script] == _MOST_DOUBLED:
                 del z[script]
-
-    def _simplify(self) -> None:
-        """Make the adversary that passed simpler in its fields, as long as its evidence hardly changes."""
-        result, most = self._result, min(self._calls, _SIMPLIFYING * self._count.games)
-        for simplify in self._simpler:
-            assert result.adversary is not None
-            evidence, script = self._evidence[result.adversary], simplify(result.adversary)
-            if evidence is None or script in self._evidence or script.world_0 == script.world_1:
-                continue
-            if self._count.games + 2 * evidence.games > most or self._limits.find_reached(2 * evidence.games):
-                return
-            weigh = partial(weigh_games, self._target, script, pairs=evidence.games, stage="simpler")
-            changed = self._note(script, weigh)
-            if changed is not None and changed.nats >= _ABOUT * evidence.nats:
-                result.adversary = script
 
     def _play_more(self, script: Script, pairs: int, stage: str) -> Evidence | None:
         """The evidence of all games of an obvious adversary, with so many more pairs."""

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from arena import InvalidArgument
 from arena.claims import DISTANCES, Neighbours, Relation
-from arena.records import BLANK_RECORD, BlankRecord, Records, record_key
+from arena.records import BLANK_RECORD, Records, record_key
 from arena.schemas.forms import is_missing
 from arena.schemas.schema import Schema
 
@@ -87,19 +87,6 @@ def list_obvious(schema: Schema, relation: Relation) -> list[tuple[Records, Reco
         and all(schema.allows_size(world.size) for world in worlds)
         and 1 <= relation.count_changes(*worlds, schema.users_of) <= relation.size
     ][:_MOST_VALUES]
-
-
-def simplify_field(schema: Schema, name: Any, records: Any) -> Records:
-    """The list with the simplest value in one field of all records, unless it says whose a record is."""
-    place = schema.names.index(name)
-    if name == schema.user or place in schema.unique or schema.columns is None:
-        return records
-    simplest = schema.columns[place][0]
-    changed = [
-        record if isinstance(record, BlankRecord) else schema.form.with_field(record, name, simplest)
-        for record in records.records
-    ]
-    return Records(changed, records.counts)
 
 
 def _list_extreme_records(schema: Schema) -> list[Any]:

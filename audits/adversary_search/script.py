@@ -119,7 +119,6 @@ class SearchSpace:
     rounds: of a game at most, unless a setting of the learner is larger; 0: a game has none.
     pairs: of games at least, with which adversaries are weighed.
     obvious: of a learner and a protocol, scripts that are played before others, the simplest first.
-    simpler: of a learner, functions that make such a script simpler, each in one respect.
     """
 
     draw: Callable[[Learner, str, int, Sample | None], Sequence[SearchStrategy[Script]]]
@@ -128,7 +127,6 @@ class SearchSpace:
     rounds: int = 0
     pairs: int = 256
     obvious: Callable[[Learner, str], Iterator[Script]] = lambda learner, protocol: iter(())
-    simpler: Callable[[Learner], Sequence[Callable[[Script], Script]]] = lambda learner: ()
 
 
 SPACES: dict[str, SearchSpace] = {}  # by protocol; a file that defines one adds its own

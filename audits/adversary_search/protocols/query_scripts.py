@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache, partial
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import attrs
@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from arena import REFEREES, Figure1, Learner, Move, PrivacyUnit, Query, Release, Sample, Unlabelled, Voting
 from arena.capabilities import read_schema
 from arena.players import read_relation_of
-from arena.schemas.schema import Schema
 from audits.adversary_search.obvious_scripts import list_obvious_samples
 from audits.adversary_search.point_strategies import (
     MAX_STRETCHES,
@@ -29,12 +28,7 @@ from audits.adversary_search.point_strategies import (
     stretches_around,
     two_points,
 )
-from audits.adversary_search.record_strategies import (
-    check_relation,
-    list_obvious,
-    neighbouring_records,
-    simplify_field,
-)
+from audits.adversary_search.record_strategies import check_relation, list_obvious, neighbouring_records
 from audits.adversary_search.script import (
     LAST_IS_1,
     SPACES,
@@ -264,15 +258,4 @@ def _list_obvious(learner: Learner, protocol: str) -> Iterator[Script]:
         yield Script(protocol=protocol, world_0=worlds[0], world_1=worlds[1])
 
 
-def _list_simpler(learner: Learner) -> Sequence[Callable[[Script], Script]]:
-    """Functions that give a field that does not matter the simplest value, in all records."""
-    schema = read_schema(learner)
-    return [] if schema is None else [partial(_simplify_field, schema, name) for name in schema.names]
-
-
-def _simplify_field(schema: Schema, name: Any, script: Script) -> Script:
-    worlds = [simplify_field(schema, name, world) for world in (script.world_0, script.world_1)]
-    return attrs.evolve(script, world_0=worlds[0], world_1=worlds[1])
-
-
-SPACES[Release.name] = SearchSpace(draw=_draw_samples, obvious=_list_obvious, simpler=_list_simpler)
+SPACES[Release.name] = SearchSpace(draw=_draw_samples, obvious=_list_obvious)
