@@ -152,3 +152,18 @@ def test_calls_until_a_clear_flaw_is_refuted_are_few() -> None:
     shops = audits.table(shop=st.sampled_from(REGIONS))
     assert audits.search(count, data=shops, epsilon=1.0, neighbours="add or remove one").refuted
     assert len(calls) <= 3_000
+
+
+def shares_the_largest(people: Any, rng: np.random.Generator) -> float:
+    return float(people["income"].max()) if len(people) else 0.0
+
+
+@pytest.mark.thorough
+def test_fields_that_do_not_matter_get_simple_values() -> None:
+    people = audits.table(name=st.text(), age=st.integers(0, 120), income=st.floats(0, 1e6))
+    for seed in range(2):
+        found = audits.search(
+            shares_the_largest, data=people, epsilon=1.0, neighbours="add or remove one", seed=seed
+        )
+        worlds = found.adversary.world_0, found.adversary.world_1
+        assert {record[:2] for world in worlds for record in world.records} == {("", 0)}
