@@ -1,6 +1,6 @@
-"""Limits of a run in calls and in seconds; and what a run will cost, which the clock only informs.
+"""Limits of a run in calls and in seconds, and how long a run will take.
 
-A game of a function is one call. Calls are those of both worlds, of a search and of all checks.
+One call of a function plays one game. All calls count: those of both worlds, of searches and of checks.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from arena.errors import RAISED
 from arena.settings import at_least, check_value, more_than, number, whole
 
 CALLS, SECONDS = "max_calls", "max_seconds"
-_REASONS = {CALLS: "it would have made more calls than max_calls", SECONDS: "max_seconds were over"}
+_REASONS = {CALLS: "it would have made more calls than max_calls", SECONDS: "max_seconds have passed"}
 CHECKING_CALLS = 500  # of the checks of a function
 CHECKED_AGAIN = 32  # calls after a refutation, to see that a learner remembers nothing
 _REPEATED = 0.1  # share of games, but at least the first block, that may be played again
@@ -41,8 +41,8 @@ class SupportsIndexing(Protocol):
 class Limits:
     """The limits of a run that has begun, None for none, and the calls that it has made so far.
 
-    max_calls: games of both worlds and of checks. max_seconds: by the clock, from now on, so that figures
-    depend on it in one way only: by when a run stops. Use it in a `with` statement, within which it counts.
+    max_calls: games of both worlds and of checks. max_seconds: of the clock, from now on. They decide when a
+    run stops, and no figure otherwise. Use it in a `with` statement, within which calls are counted.
     Raises: InvalidArgument.
     """
 

@@ -51,9 +51,9 @@ def neighbours(
     """A strategy of pairs of neighbouring data, of the type that `data` has or draws.
 
     data: a strategy of `audits.table`, `audits.records` and so on, or any that draws lists, arrays, pairs (X,
-    y) or DataFrames; or an example of such data. relation: "add or remove one" and so on; default: that of
-    vectors.
-    user: whose a record is, unless the schema says it. They shrink to few, simple and equal records.
+    y) or DataFrames; or an example of such data. relation: "add or remove one" and so on; `audits.vector`
+    brings its own. user: whose a record is, unless the schema says it. Pairs shrink to few, simple and equal
+    records.
 
     >>> from hypothesis import find, strategies as st
     >>> pairs = neighbours(st.lists(st.integers(0, 9)), "add or remove one")
@@ -70,7 +70,8 @@ def neighbours(
     chosen = schema.relation if relation is None else read_relation(relation)
     if chosen is None:
         raise InvalidArgument(
-            "pairs need to be neighbours by a relation", remedy='Write neighbours(data, "add or remove one").'
+            "neighbours differ by a relation, which is missing",
+            remedy='Write neighbours(data, "add or remove one").',
         )
     check_relation(schema, chosen)
     drawn = neighbouring_records(schema, chosen, record, base)

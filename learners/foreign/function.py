@@ -50,7 +50,8 @@ _GLOBAL_GENERATORS = RLock()  # held by the thread that has seeded the generator
 
 @attrs.frozen
 class Function(ForeignClaim):
-    """Releases the result of a mechanism of the user's, f(data, rng) or f(data): what `arena.released` knows.
+    """Releases the result of a mechanism of the user's, f(data, rng) or f(data), of a type known to
+    `arena.released`.
 
     It is a function, a method, a partial, a callable object, or a coroutine function; or a class or an object
     with `fit`, which is made and fitted anew in each game and releases its fitted attributes. `make` returns
@@ -71,7 +72,7 @@ class Function(ForeignClaim):
 
     function: Callable[..., Any] | None = function_setting("f, FILE.py:f on the command line", instead="make")
     make: Callable[..., Any] | None = function_setting(
-        "in place of it, a function without arguments that makes it in each process, FILE.py:f",
+        "in place of `function`: one without arguments that makes it, once in each process; FILE.py:f",
         required=False,
     )
     receives: str = receives_setting(
@@ -82,7 +83,7 @@ class Function(ForeignClaim):
         kw_only=True,
         validator=attrs.validators.optional(attrs.validators.instance_of(Schema)),
         metadata={
-            "help": "what data are, if they are records of another kind; path/to/file.py:NAME",
+            "help": "the schema of the data, if they are not labelled points; path/to/file.py:NAME",
             "unit": "",
         },
     )
@@ -94,7 +95,7 @@ class Function(ForeignClaim):
     )
 
     aligned: bool = setting(
-        False, help="whether a vectorised function draws the same for a game whatever the data"
+        False, help="whether a vectorised function draws the same random numbers whatever the data"
     )
 
     def __attrs_post_init__(self) -> None:

@@ -196,7 +196,7 @@ def test_time_is_limited(counter: Counter, now: list[float]) -> None:
     result = audits.search(learner_of(slow), max_seconds=60)
     assert now[0] <= 60  # in this process
     assert result.stopped == "max_seconds"
-    assert "Stopped, since max_seconds were over." in result.summary()
+    assert "Stopped, since max_seconds have passed." in result.summary()
 
 
 def test_limits_that_leave_nothing_are_refused(now: list[float]) -> None:
@@ -219,7 +219,7 @@ def test_limits_that_leave_nothing_are_refused(now: list[float]) -> None:
 
 def test_a_search_without_any_adversary_is_no_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Limits, "find_reached", lambda self, calls=0: "max_seconds")
-    with pytest.raises(NothingTested, match=r"max_seconds were over\. No adversary was played before"):
+    with pytest.raises(NothingTested, match=r"max_seconds have passed\. No adversary was played before"):
         audits.search(learner_of(lambda points, rng: rng.laplace()), max_seconds=100)
 
 
