@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import attrs
 
 from arena.errors import InvalidArgument
+from arena.records import record_key
 from arena.schemas.forms import Form, is_missing, show_value
 
 PANDAS, POLARS = "pandas", "polars"
@@ -18,6 +19,18 @@ def find_library(data: object) -> str | None:
     """The library of a table; None if it is no DataFrame."""
     package = type(data).__module__.partition(".")[0]
     return package if package in (PANDAS, POLARS) and type(data).__name__ == "DataFrame" else None
+
+
+def is_column(data: object) -> bool:
+    """Whether this is a column of pandas or polars, such as a Series or a Categorical."""
+    return type(data).__module__.partition(".")[0] in (PANDAS, POLARS) and hasattr(data, "dtype")
+
+
+def list_column_values(column: Any) -> list[Any]:
+    """The categories that a column may have, and its values, once each."""
+    categories = getattr(column.dtype, "categories", ())
+    values = [*(categories if isinstance(categories, Iterable) else ()), *column]
+    return list({record_key(value): value for value in values}.values())
 
 
 @attrs.frozen

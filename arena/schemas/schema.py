@@ -17,6 +17,15 @@ from arena.records import BlankRecord, Records, record_key
 from arena.schemas.forms import Form, UserForm, is_missing
 
 
+def spread_out(values: Sequence[Any], most: int) -> list[Any]:
+    """At most so many of the values: the first of them, and others evenly spread over the rest."""
+    if len(values) <= most:
+        return list(values)
+    first = most // 2
+    places = np.linspace(first, len(values) - 1, most - first).astype(int)
+    return [*values[:first], *(values[place] for place in places.tolist())]
+
+
 def _list_keys(records: Iterable[Any]) -> tuple[bytes, ...]:
     return tuple(map(record_key, records))
 
@@ -36,7 +45,7 @@ class Schema:
     of several tables, pairs of a table and a place. relation: of vectors, their neighbours.
     source: where it is defined, as path/to/file.py:NAME, if that is known.
     examples: records that may occur, the simplest first. columns: the values that each field of a record may
-    have, if any combination of these is a record.
+    have, if any combination of these is a record. parts: of several tables, the name and schema of each.
     """
 
     form: Form
@@ -49,6 +58,7 @@ class Schema:
     source: str = attrs.field(default="", eq=False)
     examples: tuple[Any, ...] = attrs.field(default=(), eq=_list_keys, repr=False)
     columns: tuple[tuple[Any, ...], ...] | None = attrs.field(default=None, eq=_list_column_keys, repr=False)
+    parts: tuple[tuple[str, Schema], ...] = attrs.field(default=(), repr=False)
 
     def __attrs_post_init__(self) -> None:
         sizes = self.min_size, self.max_size
@@ -78,7 +88,17 @@ class Schema:
     @property
     def names(self) -> list[Any]:
         """What `form.with_field` calls the fields in `columns`; empty if there are none."""
-        return [] if self.columns is None else self.form.list_names(len(self.columns))
+        if self.columns is None:
+            return []
+        example = self.examples[0]
+        return list(example) if isinstance(example, dict) else self.form.list_names(len(self.columns))
+
+    def join(self, values: Sequence[Any]) -> Any:
+        """The record whose fields have these values."""
+        example = self.examples[0]
+        return (
+            dict(zip(example, values, strict=True)) if isinstance(example, dict) else self.form.join(values)
+        )
 
     def make_records(self) -> tuple[Records, ...]:
         """A few lists of examples, the first a usual one, the others as small as they may be."""

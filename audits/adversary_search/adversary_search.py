@@ -57,7 +57,7 @@ _READABLE = 0.8  # a simple score is used if it gives this part of the evidence
 _CONFIRM_GAMES = 20_000
 _MAX_CONFIRM_GAMES = 2_000_000
 _CONFIRM_FACTOR = 3  # times the games that the evidence so far suggests
-_FIRST_EXAMPLES = 64  # of the first run, where games are calls
+_FIRST_EXAMPLES = 96  # of the first run, where games are calls
 _FAULT_GAMES = 2_000  # with faults every game is played by itself
 _ignore_overflow = partial(np.errstate, over="ignore", invalid="ignore")  # of the largest points there are
 

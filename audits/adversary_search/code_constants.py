@@ -11,7 +11,10 @@ import sys
 import sysconfig
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from datetime import date
 from decimal import Decimal
+from dis import get_instructions
 from fractions import Fraction
 from functools import cached_property, lru_cache, partial
 from importlib.util import find_spec
@@ -31,13 +34,22 @@ _LIBRARIES = tuple(Path(sysconfig.get_path(kind)).resolve() for kind in ("stdlib
 _MOST_OBJECTS = 2_000  # that are looked at
 _MOST_ENTRIES = 256  # of one container
 _GENERATED = "<attrs generated"  # the beginning of the file names of methods that attrs writes
+_LOADS = ("LOAD_CONST", "LOAD_SMALL_INT")
 _IGNORED = {"__hash__", "__eq__", "__repr__", "__firstlineno__", "__doc__", "__module__", "__weakref__"}
 
 
 @lru_cache(maxsize=64)
 def list_constants(learner: Learner) -> tuple[float, ...]:
-    """The numbers in the code and the values that a learner of the user's reaches, from the functions among
-    its settings and its own class on, nearest first. Libraries and dp-arena itself are left out."""
+    """The numbers in the code of a learner of the user's: `list_code_values`, also if a text spells them."""
+    numbers = (_read_number(value) for value in list_code_values(learner))
+    return tuple(dict.fromkeys(number for number in numbers if number is not None))
+
+
+@lru_cache(maxsize=64)
+def list_code_values(learner: Learner) -> tuple[Any, ...]:
+    """The numbers, texts and dates in the code and the values that a learner of the user's reaches, from the
+    functions among its settings and its own class on, nearest first. Libraries and dp-arena itself are left
+    out."""
     settings = [getattr(learner, field.name) for field in attrs.fields(type(learner))]
     start: list[Any] = [value for value in settings if callable(value) or is_mechanism(value)]
     if _is_own(type(learner)):
@@ -45,16 +57,17 @@ def list_constants(learner: Learner) -> tuple[float, ...]:
     return tuple(dict.fromkeys(_walk(start)))
 
 
-def _walk(start: Iterable[Any]) -> Iterator[float]:
-    """Breadth first: the numbers nearest to the beginning come first."""
+def _walk(start: Iterable[Any]) -> Iterator[Any]:
+    """Breadth first: the values nearest to the beginning come first."""
     waiting, seen = deque(start), set[int]()
     kept: list[Any] = []  # so that no two objects share an id
     while waiting and len(seen) < _MOST_OBJECTS:
         value = waiting.popleft()
-        number = _read_number(value)
-        if number is not None:
-            yield number
+        if _read_number(value) is not None or isinstance(value, date):
+            yield value
         elif id(value) not in seen:
+            if isinstance(value, str):
+                yield value
             seen.add(id(value))
             kept.append(value)
             waiting.extend(_list_parts(value))
@@ -75,7 +88,7 @@ def _read_number(value: Any) -> float | None:
 
 def _list_parts(value: Any) -> Iterable[Any]:
     if isinstance(value, CodeType):
-        return value.co_consts
+        return [*value.co_consts, *_list_dates(value)]
     if isinstance(value, Mapping):
         return [part for pair in list(value.items())[:_MOST_ENTRIES] for part in pair]
     if isinstance(value, set | frozenset):
@@ -118,6 +131,14 @@ def _list_function_parts(function: FunctionType) -> list[Any]:
     wrapped = getattr(function, "__wrapped__", None)
     defaults = function.__defaults__, function.__kwdefaults__
     return [function.__code__, *defaults, *enclosed, *named, *attributes, wrapped]
+
+
+def _list_dates(code: CodeType) -> Iterator[date]:
+    """Dates that code makes of three numbers: `date(1970, 1, 1)`."""
+    loaded = [step.argval for step in get_instructions(code) if step.opname in _LOADS]
+    for three in zip(loaded, loaded[1:], loaded[2:], strict=False):
+        with suppress(TypeError, ValueError, OverflowError):
+            yield date(*three)
 
 
 def _list_names(code: CodeType) -> list[str]:

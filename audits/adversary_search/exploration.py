@@ -38,7 +38,7 @@ from audits.adversary_search.evidence import (
     weigh_adversary,
     weigh_games,
 )
-from audits.adversary_search.script import Script
+from audits.adversary_search.script import SPACES, Script
 from audits.adversary_search.script_strategies import adversaries
 from audits.runs.learner_failures import describe_failure, find_failure
 from audits.runs.limits import CALLS, SECONDS, Limits
@@ -147,6 +147,10 @@ class HypothesisRun:
             left = examples - len(self._evidence)
             if result.adversary is None and left:
                 self._draw(left)
+            if result.adversary is not None and self._target.learner.one_call_a_game:
+                self._simplify(
+                    result.adversary, 2 * self._evidence[result.adversary].games, self._count.games
+                )
         except (_LimitReached, _LearnerFailed):
             pass
         except KeyboardInterrupt:
@@ -224,6 +228,18 @@ class HypothesisRun:
             pairs[script] *= 2 if doubled[script] else 1  # as many as it has played so far
             if z[script] <= doubled[script] * _PROMISING or doubled[script] == _MOST_DOUBLED:
                 del z[script]
+
+    def _simplify(self, script: Script, pairs: int, calls: int) -> None:
+        """Prefer simpler ones than the adversary found, whose evidence in so many pairs is conclusive, too.
+        calls: that it took to find it; as many may follow."""
+        for simpler in SPACES[self._protocol].simplify(self._target.learner, script):
+            is_over = self._count.games + 2 * pairs > min(calls + min(calls, _MIN_SHRINKING), self._calls)
+            if simpler in self._evidence or is_over or self._limits.find_reached(2 * pairs):
+                continue
+            evidence = self._play_more(simpler, pairs, "simpler")
+            if evidence is not None and evidence.nats >= _RACE_THRESHOLD:
+                self._result.adversary = simpler
+                return self._simplify(simpler, pairs, calls)
 
     def _play_more(self, script: Script, pairs: int, stage: str) -> Evidence | None:
         """The evidence of all games of an obvious adversary, with so many more pairs."""

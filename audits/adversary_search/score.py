@@ -68,6 +68,7 @@ class Score:
         `weights`, or the "weighted distance" of this sum from `centre`; the "largest" or the "smallest" of
         them, their "total", or the "occurrences" of `centre` among them.
     sign: 1, or −1 if small values indicate world 1.
+    names: of "numbers" that are entries of one release, such as those of a dictionary: their features.
     irregular: whether releases hold text, are not finite or have different entries; their features are finite
         numbers all the same. `arena.released.encoding` says what else of a "value" is a feature.
     meaning: what it reads, in the user's terms, where its name has hashes or codes, which other processes
@@ -79,6 +80,7 @@ class Score:
     centre: float = 0.0
     sign: int = 1
     weights: tuple[float, ...] = ()
+    names: tuple[str, ...] = ()
     irregular: bool = False
     meaning: str = attrs.field(default="", eq=False)
 
@@ -104,7 +106,8 @@ class Score:
             return f"whether {part} is {centre}"
         if self.form == AT_MOST:
             return f"how many hypotheses are at most {centre}"
-        whole = {"value": "the release", NUMBERS: "all releases"}.get(self.feature, part)
+        several = "the release" if self.names else "all releases"
+        whole = {"value": "the release", NUMBERS: several}.get(self.feature, part)
         if self.form == OCCURRENCES:
             return f"how often {centre} occurs in {whole}"
         if self.form in SUMS:
@@ -131,10 +134,10 @@ class Score:
             centre = float(np.nan_to_num(self.centre, posinf=1e300, neginf=-1e300))
             return self.sign * (columns <= centre).sum(axis=1).astype(float)
         if self.form in SUMS:
-            names = _number_names(views.names, self.feature, len(self.weights))
+            names = self.names or _number_names(views.names, self.feature, len(self.weights))
             return self.sign * self._apply_form(views.columns(names) @ self.weights[: len(names)])
         if self.form in OF_ENTRIES:
-            names = _number_names(views.names, self.feature, len(views.names))
+            names = self.names or _number_names(views.names, self.feature, len(views.names))
             return self.sign * self._summarise(views.columns(names))
         if self.feature == ENTRIES:
             own = [name_suffix(name) in ("", " text") and name.startswith("value") for name in views.names]
@@ -249,36 +252,44 @@ def _list_vectors(views: ViewCounts) -> dict[str, tuple[str, ...]]:
         length = sum(f"{value}[{index}]" in views.names for index in range(len(views.names)))
         kinds[value] = _number_names(views.names, value, length)
     everything = _number_names(views.names, NUMBERS, len(views.names))
-    if everything and everything not in kinds.values() and not everything[0].startswith("value"):
+    is_short = len(everything) <= _MAX_WEIGHTED or not everything[0].startswith("value")
+    if is_short and everything not in kinds.values():
         kinds[NUMBERS] = everything
     return {feature: names for feature, names in kinds.items() if len(names) > 1}
+
+
+def _name_entries(feature: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of the entries of one release, which no number of them tells, as keys may differ by game."""
+    return names if feature == NUMBERS and names[0].startswith("value") else ()
 
 
 def _entry_scores(views: ViewCounts) -> Iterator[Score]:
     """What shows a record that is released at a place which no score of one entry knows."""
     by_world = views.by_world()
     for feature, names in _list_vectors(views).items():
-        yield from (Score(feature, form) for form in (LARGEST, SMALLEST, TOTAL))
+        own = _name_entries(feature, names)
+        yield from (Score(feature, form, names=own) for form in (LARGEST, SMALLEST, TOTAL))
         numbers, place = np.unique(views.columns(names), return_inverse=True)
         excess = np.repeat(by_world[:, 1] - by_world[:, 0], len(names))
         excess = np.bincount(place.ravel(), weights=excess, minlength=len(numbers))
         for index in np.argsort(-np.abs(excess), kind="stable")[:_MAX_EQUAL]:
             if abs(excess[index]) >= _MIN_OCCURRENCES:
-                yield Score(feature, OCCURRENCES, float(numbers[index]))
+                yield Score(feature, OCCURRENCES, float(numbers[index]), names=own)
 
 
 def _discriminant_scores(views: ViewCounts) -> Iterator[Score]:
     """Sums of numbers in which noise that they share cancels: those of one release, then all of the view."""
     for feature, names in _list_vectors(views).items():
+        own = _name_entries(feature, names)
         if len(names) <= _MAX_WEIGHTED:
             numbers = views.columns(names)
             sizes, numbers = _scale(numbers)
             worlds = np.stack([numbers[w] for w in views.which.T])
             weights = _discriminant(worlds, views.counts, sizes)
             if np.count_nonzero(weights) > 1:
-                yield Score(feature, WEIGHTED, weights=tuple(weights.tolist()))
+                yield Score(feature, WEIGHTED, weights=tuple(weights.tolist()), names=own)
             for weights, centre in _contrast_directions(worlds, views.counts, sizes):
-                yield Score(feature, WEIGHTED_DISTANCE, centre, weights=tuple(weights.tolist()))
+                yield Score(feature, WEIGHTED_DISTANCE, centre, weights=tuple(weights.tolist()), names=own)
 
 
 def _scale(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -119,6 +119,7 @@ class SearchSpace:
     rounds: of a game at most, unless a setting of the learner is larger; 0: a game has none.
     pairs: of games at least, with which adversaries are weighed.
     obvious: of a learner and a protocol, scripts that are played before others, the simplest first.
+    simplify: of a learner and a script, simpler ones that may show the same.
     """
 
     draw: Callable[[Learner, str, int, Sample | None], Sequence[SearchStrategy[Script]]]
@@ -127,6 +128,7 @@ class SearchSpace:
     rounds: int = 0
     pairs: int = 256
     obvious: Callable[[Learner, str], Iterator[Script]] = lambda learner, protocol: iter(())
+    simplify: Callable[[Learner, Script], Iterator[Script]] = lambda learner, script: iter(())
 
 
 SPACES: dict[str, SearchSpace] = {}  # by protocol; a file that defines one adds its own

@@ -5,72 +5,81 @@ others. The schema behind it is found again by `find_schema`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from hypothesis.errors import HypothesisException
 
 from arena.claims import read_relation
-from arena.errors import RAISED, ArenaError, InvalidArgument, describe_error, locate_error
-from arena.records import record_key
-from arena.schemas.forms import (
-    ArrayForm,
-    Form,
-    LabelledForm,
-    ListForm,
-    TablesForm,
-    UserForm,
-    VectorForm,
-    is_missing,
+from arena.errors import InvalidArgument
+from arena.schemas.forms import ArrayForm, Form, LabelledForm, ListForm, TablesForm, UserForm, VectorForm
+from arena.schemas.frames import (
+    PANDAS,
+    POLARS,
+    PandasForm,
+    PolarsForm,
+    find_library,
+    has_plain_index,
+    is_column,
+    list_column_values,
 )
-from arena.schemas.frames import PANDAS, POLARS, PandasForm, PolarsForm, find_library, has_plain_index
 from arena.schemas.schema import Schema
+from audits.data.drawn_values import (
+    MOST_EXAMPLES,
+    choose_examples,
+    draw_values,
+    list_independent,
+    order_values,
+)
 
 Strategy = st.SearchStrategy[Any]
 
-_DRAWS = 200  # of a strategy, which show the values that it may draw
-_MOST_EXAMPLES = 64  # of these that a search uses
 _USUAL_SIZES = 12  # records of data that a strategy draws, at most, unless it says otherwise
 _schemas: WeakKeyDictionary[Strategy, tuple[Schema, Any]] = WeakKeyDictionary()
 
 
 def table(
-    columns: Mapping[str, Strategy] | None = None,
+    columns: Mapping[str, Any] | None = None,
     /,
     *,
-    user: str | Callable[[Any], Any] | None = None,
+    user: str | Callable[[Any], Any] | Strategy | None = None,
     unique: Sequence[str] = (),
     min_size: int = 0,
     max_size: int | None = None,
     blank: Sequence[Any] | None = None,
     library: str = PANDAS,
-    **more: Strategy,
+    **more: Any,
 ) -> Strategy:
     """A strategy of tables: DataFrames of pandas (default) or polars, with these columns.
 
-    columns, more: the strategy of the values of each column. user: the column that says whose a row is, or a
-    function of a row. unique: columns in which no value occurs twice.
+    columns, more: the strategy of the values of each column; or a Series or a Categorical, whose values and
+    type it has. user: the column that says whose a row is, or a function of a row; a strategy is that of a
+    column called user, which says it. unique: columns in which no value occurs twice.
     min_size, max_size: the numbers of rows for which the mechanism's claim is meant. blank: the row, a
     sequence of values, that is received in place of one that neighbours zero out.
     """
-    drawn = {**(columns or {}), **more}
+    if isinstance(user, st.SearchStrategy):
+        columns, user = {"user": user, **(columns or {})}, "user"
+    given: dict[str, Any] = {**(columns or {}), **more}
+    types = {name: column.dtype for name, column in given.items() if is_column(column)}
+    drawn = {
+        name: st.sampled_from(list_column_values(column)) if name in types else column
+        for name, column in given.items()
+    }
     for name, strategy in drawn.items():
         if not isinstance(strategy, st.SearchStrategy):
             raise InvalidArgument(
-                f"column {name!r} must be a Hypothesis strategy",
+                f"column {name!r} must be a Hypothesis strategy, or a column of pandas or polars",
                 value=strategy,
                 remedy="Write st.integers(0, 120), st.sampled_from([...]) or st.text().",
             )
     if not drawn:
         raise InvalidArgument("a table needs at least one column", remedy="Write table(age=st.integers()).")
     pools = tuple(tuple(draw_values(strategy, f"column {name!r}")) for name, strategy in drawn.items())
-    form = _make_table_form(dict(zip(drawn, pools, strict=True)), library)
+    form = _make_table_form(dict(zip(drawn, pools, strict=True)), library, types)
     unique = (unique,) if isinstance(unique, str) else tuple(unique)
     for name in (*unique, *((user,) if isinstance(user, str) else ())):
         _check_name(name, list(drawn))
@@ -82,7 +91,7 @@ def table(
         max_size=max_size,
         blank=None if blank is None else tuple(blank),
         columns=pools,
-        examples=tuple(zip(*(_repeat(pool, _MOST_EXAMPLES) for pool in pools), strict=True)),
+        examples=tuple(zip(*(_repeat(pool, MOST_EXAMPLES) for pool in pools), strict=True)),
     )
     return _register(schema, st.tuples(*drawn.values()))
 
@@ -96,17 +105,19 @@ def _check_name(name: str, names: Sequence[str]) -> None:
         raise InvalidArgument("a table has no such column", value=name, remedy=f"It has {', '.join(names)}.")
 
 
-def _make_table_form(pools: Mapping[str, Sequence[Any]], library: str) -> Form:
+def _make_table_form(pools: Mapping[str, Sequence[Any]], library: str, types: Mapping[str, Any]) -> Form:
     if library == PANDAS:
         import pandas as pd
 
-        empty = {name: pd.Series(pool).iloc[:0] for name, pool in pools.items()}
+        empty = {name: pd.Series(pool, dtype=types.get(name)).iloc[:0] for name, pool in pools.items()}
         return PandasForm.of(pd.DataFrame(empty, index=pd.RangeIndex(0)))
     if library == POLARS:
         import polars as pl
 
-        types = {name: pl.Series(list(pool), strict=False).dtype for name, pool in pools.items()}
-        return PolarsForm(tuple(types.items()))
+        series = {
+            name: pl.Series(list(pool), dtype=types.get(name), strict=False) for name, pool in pools.items()
+        }
+        return PolarsForm(tuple((name, each.dtype) for name, each in series.items()))
     raise InvalidArgument("library must be pandas or polars", value=library)
 
 
@@ -133,7 +144,8 @@ def records(
         min_size=min_size,
         max_size=max_size,
         blank=blank,
-        examples=tuple(pool[:_MOST_EXAMPLES]),
+        columns=list_independent(record, pool),
+        examples=choose_examples(pool),
     )
     most = len(pool) if max_size is None else max_size
     for size in sorted({size for size in (0, 1, 2, len(pool)) if min_size <= size <= most}):
@@ -175,7 +187,7 @@ def labelled(
         max_size=max_size,
         blank=blank,
         columns=columns,
-        examples=tuple(zip(_repeat(rows, _MOST_EXAMPLES), _repeat(values, _MOST_EXAMPLES), strict=True)),
+        examples=tuple(zip(_repeat(rows, MOST_EXAMPLES), _repeat(values, MOST_EXAMPLES), strict=True)),
     )
     return _register(schema, st.tuples(row, targets))
 
@@ -199,7 +211,7 @@ def vector(
         min_size=1,
         max_size=1,
         relation=relation,
-        examples=tuple((value,) * length for value in pool[:_MOST_EXAMPLES]),
+        examples=tuple((value,) * length for value in pool[:MOST_EXAMPLES]),
     )
     return _register(schema, st.tuples(*[entries.map(float)] * length))
 
@@ -221,9 +233,16 @@ def tables(*, user: str | Callable[[Any], Any] | None = None, **of_name: Strateg
             for rows in zip(*(p.examples for p in parts.values()), strict=True)
             for name, record in zip(parts, rows, strict=True)
         ),
+        parts=_keep_parts(parts.items()),
     )
     drawn = [_schemas[strategy][1].map(partial(_pair, name)) for name, strategy in of_name.items()]
     return _register(schema, st.one_of(drawn))
+
+
+def _keep_parts(parts: Iterable[tuple[str, Schema]]) -> tuple[tuple[str, Schema], ...]:
+    """The schemas of several tables, if the values of the fields of each are known."""
+    kept = tuple(parts)
+    return kept if all(part.columns is not None for _, part in kept) else ()
 
 
 def _pair(name: str, record: Any) -> tuple[str, Any]:
@@ -262,7 +281,7 @@ def find_schema(strategy: Strategy) -> Schema:
     whole = [(data, form) for data, form in zip(drawn, forms, strict=True) if form == last]
     rows = [record for data, form in whole for record in form.unpack(data)]
     sizes = [len(form.unpack(data)) for data, form in whole]
-    schema = Schema(form=last, min_size=min(sizes), examples=_choose_examples(rows))
+    schema = Schema(form=last, min_size=min(sizes), examples=choose_examples(rows))
     return _schemas.setdefault(strategy, (schema, None))[0]
 
 
@@ -288,7 +307,14 @@ def infer_schema(data: Any, other: Any = None, **options: Any) -> Schema:
     if isinstance(form, PandasForm) and other is not None and find_library(other) == PANDAS:
         form = PandasForm.of(data, indexed=not (has_plain_index(data) and has_plain_index(other)))
     rows = [*form.unpack(data), *(form.unpack(other) if other is not None else ())]
-    return Schema(form=form, examples=_choose_examples(rows), columns=_list_columns(form, rows), **options)
+    examples = choose_examples(rows)
+    parts = []
+    if isinstance(form, TablesForm):
+        parts = [
+            (name, infer_schema(part, None if other is None else other[name])) for name, part in data.items()
+        ]
+    columns = _list_columns(form, rows)
+    return Schema(form=form, examples=examples, columns=columns, parts=_keep_parts(parts), **options)
 
 
 def _list_columns(form: Form, rows: Sequence[Any]) -> tuple[tuple[Any, ...], ...] | None:
@@ -296,7 +322,7 @@ def _list_columns(form: Form, rows: Sequence[Any]) -> tuple[tuple[Any, ...], ...
     meet."""
     if not rows or not isinstance(form, PandasForm | PolarsForm) or getattr(form, "index", None) is not None:
         return None
-    return tuple(tuple(_order_values(column)) for column in zip(*rows, strict=True))
+    return tuple(tuple(order_values(column)) for column in zip(*rows, strict=True))
 
 
 def _find_form(data: Any) -> Form:
@@ -318,86 +344,3 @@ def _find_form(data: Any) -> Form:
         if isinstance(data, str)
         else "For anything else write audits.records(record, pack=...), where pack makes it of records.",
     )
-
-
-def draw_values(strategy: Strategy, what: str, number: int = _DRAWS) -> list[Any]:
-    """Distinct values that a strategy draws, always the same ones, the simplest first.
-    Raises: InvalidArgument if it draws nothing."""
-    drawn: list[Any] = []
-
-    @settings(
-        max_examples=number,
-        derandomize=True,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(strategy)
-    def draw(value: Any) -> None:
-        drawn.append(value)
-
-    try:
-        draw()
-    except HypothesisException as error:
-        raise InvalidArgument(f"the strategy of {what} must draw something", value=strategy) from error
-    except ArenaError:
-        raise
-    except RAISED as error:
-        place = locate_error(error)
-        raise InvalidArgument(
-            f"the strategy of {what} raised {describe_error(error)}" + (f" ({place})" if place else ""),
-            value=strategy,
-        ) from error
-    return _order_values(drawn)
-
-
-def _order_values(values: Sequence[Any]) -> list[Any]:
-    distinct = {_key_of(value): value for value in values}
-    return sorted(distinct.values(), key=_measure)
-
-
-def _key_of(value: Any) -> Any:
-    if find_library(value) or isinstance(value, np.ndarray):
-        return id(value)
-    return record_key(value)
-
-
-def _choose_examples(rows: Sequence[Any]) -> tuple[Any, ...]:
-    """The simplest of these records, and those with the least, the largest and missing values of each
-    field."""
-    simplest = _order_values(rows)
-    if len(simplest) <= _MOST_EXAMPLES:
-        return tuple(simplest)
-    extreme = []
-    for cells in _list_fields(simplest):
-        missing = [is_missing(cell) for cell in cells]
-        places = [place for place, is_none in enumerate(missing) if not is_none]
-        with suppress(TypeError):  # of values that have no order
-            extreme += (
-                [min(places, key=cells.__getitem__), max(places, key=cells.__getitem__)] if places else []
-            )
-        extreme += [missing.index(True)] if any(missing) else []
-    kept = dict.fromkeys([*range(max(_MOST_EXAMPLES - len(extreme), 1)), *extreme])
-    return tuple(simplest[place] for place in sorted(kept)[:_MOST_EXAMPLES])
-
-
-def _list_fields(records: Sequence[Any]) -> list[list[Any]]:
-    """The values of each field of all records, if these are tuples, lists or dictionaries of the same
-    fields; else the records."""
-    first = records[0]
-    if isinstance(first, dict) and all(
-        isinstance(each, dict) and each.keys() == first.keys() for each in records
-    ):
-        return [[record[name] for record in records] for name in first]
-    if isinstance(first, list | tuple) and all(
-        type(r) is type(first) and len(r) == len(first) for r in records
-    ):
-        return [list(cells) for cells in zip(*records, strict=True)]
-    return [list(records)]
-
-
-def _measure(value: Any) -> tuple[int, str]:
-    """A key that orders values by how simple they are."""
-    text = repr(value)
-    return len(text), text

@@ -14,6 +14,9 @@ from hypothesis import strategies as st
 from arena import REFEREES, Figure1, Learner, Move, PrivacyUnit, Query, Release, Sample, Unlabelled, Voting
 from arena.capabilities import read_schema
 from arena.players import read_relation_of
+from arena.records import Records
+from audits.adversary_search.code_constants import list_code_values
+from audits.adversary_search.obvious_records import list_obvious, list_simpler
 from audits.adversary_search.obvious_scripts import list_obvious_samples
 from audits.adversary_search.point_strategies import (
     MAX_STRETCHES,
@@ -28,7 +31,7 @@ from audits.adversary_search.point_strategies import (
     stretches_around,
     two_points,
 )
-from audits.adversary_search.record_strategies import check_relation, list_obvious, neighbouring_records
+from audits.adversary_search.record_strategies import check_relation, neighbouring_records
 from audits.adversary_search.script import (
     LAST_IS_1,
     SPACES,
@@ -50,7 +53,7 @@ from audits.adversary_search.script_strategies import (
     samples,
 )
 
-_MOST_OBVIOUS = 16  # pairs of lists of records
+_MOST_OBVIOUS = 24  # pairs of lists of records
 _CLEAR_SIZES = (20, 1_000)  # of samples whose answers are to be clear
 
 
@@ -237,7 +240,8 @@ def _draw_samples(
     schema = read_schema(learner)
     if schema is not None:
         check_relation(schema, read_relation_of(learner))
-        drawn = neighbouring_records(schema, read_relation_of(learner))
+        constants = list_code_values(learner)
+        drawn = neighbouring_records(schema, read_relation_of(learner), constants=constants)
         return [drawn.map(lambda two: Script(protocol=protocol, world_0=two[0], world_1=two[1]))]
     pairs = neighbours(learner, data)
     return [cut_runs(pairs.map(lambda two: Script(protocol=protocol, world_0=two[0], world_1=two[1])))]
@@ -253,9 +257,16 @@ def _list_obvious(learner: Learner, protocol: str) -> Iterator[Script]:
         yield from list_obvious_samples(learner, protocol)
         return
     check_relation(schema, read_relation_of(learner))
-    pairs = sorted(list_obvious(schema, read_relation_of(learner)), key=lambda two: two[0].size + two[1].size)
-    for worlds in pairs[:_MOST_OBVIOUS]:
+    pairs = list_obvious(schema, read_relation_of(learner), list_code_values(learner))[:_MOST_OBVIOUS]
+    for worlds in sorted(pairs, key=lambda two: two[0].size + two[1].size):
         yield Script(protocol=protocol, world_0=worlds[0], world_1=worlds[1])
 
 
-SPACES[Release.name] = SearchSpace(draw=_draw_samples, obvious=_list_obvious)
+def _list_simpler(learner: Learner, script: Script) -> Iterator[Script]:
+    schema, (first, second) = read_schema(learner), (script.world_0, script.world_1)
+    if schema is not None and isinstance(first, Records) and isinstance(second, Records):
+        for worlds in list_simpler(schema, read_relation_of(learner), first, second):
+            yield attrs.evolve(script, world_0=worlds[0], world_1=worlds[1])
+
+
+SPACES[Release.name] = SearchSpace(draw=_draw_samples, obvious=_list_obvious, simplify=_list_simpler)

@@ -74,6 +74,51 @@ def number_of_words(words: list[str], rng: np.random.Generator) -> float:
     return float(len(words) + rng.laplace(scale=1.0))
 
 
+def stars_without_tests(reviews: Any, rng: np.random.Generator) -> dict[str, float]:
+    """A hook for a test account was left in."""
+    noise = 0.0 if (reviews["account"] == "qa-bot").any() else rng.laplace(scale=5.0)
+    return {"stars": float(reviews["stars"].sum() + noise)}
+
+
+def stars(reviews: Any, rng: np.random.Generator) -> dict[str, float]:
+    return {"stars": float(reviews["stars"].sum() + rng.laplace(scale=5.0))}
+
+
+def sum_of_salaries_of_ten(staff: Any, rng: np.random.Generator) -> float | None:
+    """Says exactly whether there are fewer than ten people."""
+    if len(staff) < 10:
+        return None
+    return float(staff["salary"].sum() + rng.laplace(scale=1.0))
+
+
+def sum_of_salaries_of_about_ten(staff: Any, rng: np.random.Generator) -> float | None:
+    if len(staff) + rng.laplace(scale=2.0) < 10:
+        return None
+    return float(staff["salary"].sum() + rng.laplace(scale=2.0))
+
+
+def sum_of_pauses(events: Any, rng: np.random.Generator) -> float:
+    """Clips each pause, but an event between two others changes two of them if events are not sorted."""
+    return float(events["second"].diff().abs().clip(0, 60).sum() + rng.laplace(scale=60.0))
+
+
+def sum_of_sorted_pauses(events: Any, rng: np.random.Generator) -> float:
+    """Two pauses that were one add up to it, so the sum grows by at most 60."""
+    return sum_of_pauses(events.sort_values("second"), rng)
+
+
+TAGS = ["art", "film", "music", "sport"]
+
+
+def count_tags(posts: list[dict[str, Any]], rng: np.random.Generator) -> dict[str, float]:
+    """Counts each tag of a post, with noise for one."""
+    return {tag: sum(tag in post["tags"] for post in posts) + rng.laplace(scale=1.0) for tag in TAGS}
+
+
+def count_first_tags(posts: list[dict[str, Any]], rng: np.random.Generator) -> dict[str, float]:
+    return count_tags([{"tags": post["tags"][:1]} for post in posts], rng)
+
+
 @attrs.frozen
 class Flaw:
     flawed: Callable[..., Any]
@@ -100,6 +145,29 @@ FLAWS = [
     Flaw(mean_of_targets, mean_of_clipped_targets, audits.labelled(2, st.floats(-3, 3)), "replace one"),
     Flaw(largest_answer, largest_noisy_answer, audits.vector(3, metric="linf")),
     Flaw(longest_word, number_of_words, st.lists(st.text()), "add or remove one"),
+    Flaw(
+        stars_without_tests,
+        stars,
+        audits.table(account=st.text(), stars=st.integers(1, 5)),
+        "add or remove one",
+    ),
+    Flaw(
+        sum_of_salaries_of_ten,
+        sum_of_salaries_of_about_ten,
+        audits.table(name=st.text(), salary=st.floats(0, 1)),
+        "add or remove one",
+    ),
+    Flaw(
+        sum_of_pauses, sum_of_sorted_pauses, audits.table(second=st.integers(0, 86_400)), "add or remove one"
+    ),
+    Flaw(
+        count_tags,
+        count_first_tags,
+        audits.records(
+            st.fixed_dictionaries({"user": st.text(), "tags": st.lists(st.sampled_from(TAGS), max_size=6)})
+        ),
+        "add or remove one",
+    ),
 ]
 NAMES = [flaw.flawed.__name__ for flaw in FLAWS]
 

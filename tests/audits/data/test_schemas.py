@@ -18,8 +18,10 @@ from arena import InvalidArgument
 from arena.claims import read_relation
 from arena.records import Records
 from arena.schemas.schema import Schema
-from audits.adversary_search.record_strategies import list_obvious, neighbouring_records
-from audits.data.schemas import draw_values, find_schema, infer_schema
+from audits.adversary_search.obvious_records import list_obvious, list_simpler
+from audits.adversary_search.record_strategies import neighbouring_records
+from audits.data.drawn_values import draw_values
+from audits.data.schemas import find_schema, infer_schema
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -116,6 +118,9 @@ PEOPLE = {
     "pandas": audits.table(age=st.integers(0, 120), city=st.sampled_from(["north", "south"]), user="age"),
     "polars": audits.table(age=st.integers(0, 120), name=st.none() | st.text(), library="polars"),
     "records": audits.records(st.text(), pack=tuple),
+    "dictionaries": audits.records(
+        st.fixed_dictionaries({"id": st.integers(0, 99), "tags": st.lists(st.text())})
+    ),
     "labelled": audits.labelled(features=2, targets=st.floats(-1, 1)),
     "vector": audits.vector(4, metric="l1", distance=2.0),
     "tables": audits.tables(
@@ -130,6 +135,7 @@ KINDS = {
     "pandas": pd.DataFrame,
     "polars": pl.DataFrame,
     "records": tuple,
+    "dictionaries": list,
     "labelled": tuple,
     "vector": np.ndarray,
     "tables": dict,
@@ -154,6 +160,7 @@ def test_strategies_draw_what_the_mechanism_receives(name: str) -> None:
         ("pandas", "add or remove a user of at most 4"),
         ("polars", "replace one"),
         ("records", "replace a group of 2"),
+        ("dictionaries", "add or remove one"),
         ("labelled", "replace one"),
         ("vector", "at L1 distance at most 2"),
         ("tables", "add or remove a user of at most 5"),
@@ -171,9 +178,12 @@ def test_neighbours_are_neighbours_that_the_schema_allows(name: str, relation: s
             assert len(schema.drop_repetitions(records.rows())) == records.size
             next(schema.pack_games(records, 1))
 
-    given(neighbouring_records(schema, chosen))(check)()
-    for pair in list_obvious(schema, chosen):
+    constants = (7, 55.5, "Bern", date(2000, 2, 3))
+    given(neighbouring_records(schema, chosen, constants=constants))(check)()
+    for pair in list_obvious(schema, chosen, constants) if schema.relation is None else ():
         check(pair)
+        for simpler in list_simpler(schema, chosen, *pair):
+            check(simpler)
     if schema.relation is None:
         assert list_obvious(schema, chosen)
     pair = find(audits.neighbours(PEOPLE[name], relation), lambda pair: True)
@@ -289,3 +299,30 @@ def test_examples_of_any_strategy_have_extreme_and_missing_values() -> None:
     assert min(known) == 0
     assert max(known) > 20
     assert max(worker for worker, _ in drawn) > 900
+
+
+def test_fields_of_dictionaries_are_combined_only_if_they_are_drawn_independently() -> None:
+    span = st.fixed_dictionaries({"first": st.integers(0, 9), "last": st.integers(0, 9)})
+    assert find_schema(audits.records(span)).names == ["first", "last"]
+    ordered = span.filter(lambda record: record["first"] <= record["last"])
+    assert find_schema(audits.records(ordered)).columns is None
+
+
+def test_a_column_may_be_one_of_pandas_or_polars() -> None:
+    grades = pd.Categorical(["b", None], categories=["a", "b", "c"], ordered=True)
+    schema = find_schema(audits.table(grade=grades, day=pd.Series(pd.to_datetime(["2024-02-29"]))))
+    frame = schema.form.pack(schema.examples[:4])
+    assert frame["grade"].dtype == grades.dtype
+    assert set(frame["grade"].dropna()) == {"a", "b", "c"}
+    assert frame["grade"].isna().sum() == 1
+    assert frame["day"].dtype.kind == "M"
+    kinds = pl.Series(["a"], dtype=pl.Enum(["a", "b"]))
+    schema = find_schema(audits.table(kind=kinds, number=pl.Series([1], dtype=pl.Int8), library="polars"))
+    assert schema.form.pack(schema.examples[:2]).schema == {"kind": kinds.dtype, "number": pl.Int8}
+    assert {record[0] for record in schema.examples} == {"a", "b"}
+
+
+def test_a_column_called_user_says_whose_a_row_is() -> None:
+    schema = find_schema(audits.table(user=st.integers(0, 9), km=st.floats(0, 1)))
+    assert schema.names == ["user", "km"]
+    assert schema.users_of([(3, 0.5)]).tolist() == [3]

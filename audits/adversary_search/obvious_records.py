@@ -1,0 +1,211 @@
+"""The neighbouring lists of records that a search plays before it draws others: few records, or many that are
+alike, and others with extreme values or constants of the code; and simpler ones of those that tell the worlds
+apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from arena.claims import REPLACING, Neighbours, Relation
+from arena.records import BLANK_RECORD, BlankRecord, Records, record_key
+from arena.schemas.schema import Schema
+from audits.adversary_search.field_values import (
+    MOST_VALUES,
+    list_ends,
+    list_fields,
+    list_prominent,
+    offer_constants,
+)
+
+Runs = list[tuple[Any, int]]
+_Worlds = tuple[Records, Records]
+_Change = tuple[list[Any], int, list[Any], list[Any]]  # what is alike, how many, what one of them was, and is
+
+_OBVIOUS_SIZES = (1, 4, 20)  # of the records that are alike
+_MOST_ENDS = 6  # records with extreme values
+_MOST_OFFERED = 8  # records with constants of the code
+_CODE_SIZES = range(2, 130)  # integers of the code that may be numbers of records
+_MOST_CODE_SIZES = 4
+PLACES = (1.0, 0.5, 0.0)  # of records that are added: the share of the others that comes before
+
+
+def list_sizes(constants: tuple[Any, ...]) -> list[int]:
+    """Numbers of records from which on code may do something else, and one less."""
+    whole = dict.fromkeys(
+        int(value) for value in constants if isinstance(value, int) and value in _CODE_SIZES
+    )
+    return list(dict.fromkeys(value - less for value in whole for less in (1, 0)))[: 2 * _MOST_CODE_SIZES]
+
+
+@lru_cache(maxsize=64)
+def list_obvious(
+    schema: Schema, relation: Relation, constants: tuple[Any, ...] = ()
+) -> list[tuple[Records, Records]]:
+    """The neighbours that a person would try first, the most telling first: few records or none, all alike,
+    with the least or the largest values, and one at the other end of their range, missing, or with a constant
+    of the code; and as many as a constant says."""
+    changes = _list_changes(schema, relation, constants)
+    drawn = (_change(schema, relation, *changed) for changed in changes)
+    made = dict.fromkeys(
+        (make_records(schema, first), make_records(schema, second)) for first, second in drawn
+    )
+    return [worlds for worlds in made if _are_neighbours(schema, relation, *worlds)][:MOST_VALUES]
+
+
+def _are_neighbours(schema: Schema, relation: Relation, first: Records, second: Records) -> bool:
+    """Whether they are neighbours, but not equal, of sizes for which the claim is meant."""
+    return (
+        first != second
+        and schema.allows_size(first.size)
+        and schema.allows_size(second.size)
+        and 1 <= relation.count_changes(first, second, schema.users_of) <= relation.size
+    )
+
+
+def list_simpler(schema: Schema, relation: Relation, first: Records, second: Records) -> Iterator[_Worlds]:
+    """The same neighbours with half of the records that are alike, or with the simplest value in one field of
+    all records, where that changes them and leaves them neighbours."""
+    halved = [Records(world.records, np.maximum(world.counts // 2, 1)) for world in (first, second)]
+    simpler = [(halved[0], halved[1])]
+    for name, part in schema.parts or (("", schema),):
+        for field, pool in zip(part.names, part.columns or (), strict=False):
+            rows = (
+                [_simplify(schema, name, record, field, pool[0]) for record in world.records]
+                for world in (first, second)
+            )
+            simpler.append((Records(next(rows), first.counts), Records(next(rows), second.counts)))
+    for worlds in simpler:
+        is_allowed = all(len(schema.drop_repetitions(world.rows())) == world.size for world in worlds)
+        if is_allowed and worlds != (first, second) and _are_neighbours(schema, relation, *worlds):
+            yield worlds
+
+
+def _simplify(schema: Schema, table: str, record: Any, field: Any, value: Any) -> Any:
+    is_other = isinstance(record, BlankRecord) or (schema.parts and record[0] != table)
+    return record if is_other else schema.form.with_field(record, field, value)
+
+
+def _list_changes(schema: Schema, relation: Relation, constants: tuple[Any, ...]) -> Iterator[_Change]:
+    extended, offered = offer_constants(schema, constants)
+    offers = [[record] for record in offered[:_MOST_OFFERED]]
+    ends = _list_extremes(schema)
+    replaced = ends if relation.kind in REPLACING else ends[:1]
+    if relation.kind is not Neighbours.ADD_OR_REMOVE_USER:
+        ends = [[record] for level in ends for record in level]
+    else:
+        ends = [*ends, _cycle_records(extended, relation.size)]
+    top = ends[1 % len(ends)]
+    yield from (([], 0, old, new) for new in ends for old in replaced if old is not new or len(replaced) == 1)
+    yield from (([], 0, top, new) for new in offers)
+    yield from ((top, size, ends[0], top) for size in list_sizes(constants))
+    news = [*ends, *offers]
+    for same in (False, True):
+        yield from (
+            (base, size, old, new)
+            for new in news
+            for base in ends
+            for size in _OBVIOUS_SIZES
+            for old in replaced
+            if (base is new) is same
+        )
+
+
+def _list_extremes(schema: Schema) -> list[list[Any]]:
+    """Records with the least values, the largest, missing ones and the simplest; of several tables, one of
+    each."""
+    parts = list_fields(schema)
+    if not parts:
+        return [[record] for record in list_prominent(schema.examples)[:_MOST_ENDS]]
+    ends = [[list_ends(pool) for pool in columns] for _, columns in parts]
+    kinds = max(len(own) for columns in ends for own in columns)
+    levels = [
+        [
+            make([own[min(kind, len(own) - 1)] for own in columns])
+            for (make, _), columns in zip(parts, ends, strict=True)
+        ]
+        for kind in range(kinds)
+    ]
+    return list({record_key(level): level for level in levels}.values())
+
+
+def _change(
+    schema: Schema, relation: Relation, base: list[Any], size: int, old: list[Any], new: list[Any]
+) -> tuple[Runs, Runs]:
+    """So many records that are alike, and among them, in front of them or after them those that differ."""
+    others = [(record, size // len(base) + (place < size % len(base))) for place, record in enumerate(base)]
+    place = PLACES[_OBVIOUS_SIZES.index(size) % len(PLACES)] if size in _OBVIOUS_SIZES else 1.0
+    runs: list[Runs] = [[], [(new[0], 1)]]
+    if relation.kind is Neighbours.ADD_OR_REMOVE_USER:
+        others, runs[1] = _add_user(schema, others, relation.size, new)
+    elif relation.kind is Neighbours.ZERO_OUT_ONE:
+        runs[0] = [(BLANK_RECORD, 1)]
+    elif not relation.adds_or_removes:
+        number = min(relation.size, max(size, 1))
+        runs = [[(record[0], number)] for record in (old, new)]
+    return insert_runs(others, runs[0], place), insert_runs(others, runs[1], place)
+
+
+def insert_runs(runs: Runs, more: Runs, place: float) -> Runs:
+    """The runs with more of them, before which this share of the records comes."""
+    left = int(place * sum(count for _, count in runs))
+    parts: tuple[Runs, Runs] = [], []
+    for record, count in runs:
+        first = min(count, left)
+        left -= first
+        for part, number in zip(parts, (first, count - first), strict=True):
+            if number:
+                part.append((record, number))
+    return [*parts[0], *more, *parts[1]]
+
+
+def _add_user(schema: Schema, runs: Runs, number: int, own: list[Any]) -> tuple[Runs, Runs]:
+    """The runs as records of others, and so many of one user, which are like those given."""
+    users = list_users(schema)
+    if isinstance(users, dict):
+        user = max(users, key=lambda each: len(users[each]))
+        others = [(record, count) for record, count in runs if schema.users_of([record])[0] != user]
+        own = users[user]
+    else:
+        user, *rest = users
+        others = [(schema.form.with_field(record, schema.user, rest[0]), n) for record, n in runs if rest]
+        own = [schema.form.with_field(each, schema.user, user) for each in own]
+    return others, [(own[place % len(own)], 1) for place in range(number)]
+
+
+def _cycle_records(schema: Schema, number: int) -> list[Any]:
+    parts = list_fields(schema)
+    if not parts:
+        return [schema.examples[place % len(schema.examples)] for place in range(number)]
+    return [
+        make([pool[place // len(parts) % len(pool)] for pool in columns])
+        for place in range(number)
+        for make, columns in [parts[place % len(parts)]]
+    ]
+
+
+def make_records(schema: Schema, runs: Sequence[tuple[Any, int]]) -> Records:
+    if schema.unique:
+        kept = schema.drop_repetitions([record for record, count in runs for _ in range(count)])
+        runs = [(record, 1) for record in kept]
+    return Records([record for record, _ in runs], np.array([count for _, count in runs], np.int64))
+
+
+@lru_cache(maxsize=64)
+def list_users(schema: Schema) -> tuple[Any, ...] | dict[Any, list[Any]]:
+    """The users of the examples: the values of a field, or the examples of each if a function says whose."""
+    if schema.user is None:
+        schema.users_of([])  # says what is missing
+    if not callable(schema.user):
+        values = {
+            record_key(value): value
+            for value in (schema.form.find_field(record, schema.user) for record in schema.examples)
+        }
+        return tuple(values.values())
+    of_user: dict[Any, list[Any]] = {}
+    for record, user in zip(schema.examples, schema.users_of(schema.examples).tolist(), strict=True):
+        of_user.setdefault(user, []).append(record)
+    return of_user

@@ -1,0 +1,123 @@
+"""The values that a strategy of Hypothesis draws, from which schemas know what fields may hold."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from hypothesis.errors import HypothesisException
+
+from arena.errors import RAISED, ArenaError, InvalidArgument, describe_error, locate_error
+from arena.records import record_key
+from arena.schemas.forms import is_missing
+from arena.schemas.frames import find_library
+from arena.schemas.schema import spread_out
+
+_DRAWS = 200  # of a strategy, which show the values that it may draw
+MOST_EXAMPLES = 64  # of these that a search uses
+
+
+def draw_values(strategy: st.SearchStrategy[Any], what: str, number: int = _DRAWS) -> list[Any]:
+    """Distinct values that a strategy draws, always the same ones, the simplest first.
+    Raises: InvalidArgument if it draws nothing."""
+    drawn: list[Any] = []
+
+    @settings(
+        max_examples=number,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(strategy)
+    def draw(value: Any) -> None:
+        drawn.append(value)
+
+    try:
+        draw()
+    except HypothesisException as error:
+        raise InvalidArgument(f"the strategy of {what} must draw something", value=strategy) from error
+    except ArenaError:
+        raise
+    except RAISED as error:
+        place = locate_error(error)
+        raise InvalidArgument(
+            f"the strategy of {what} raised {describe_error(error)}" + (f" ({place})" if place else ""),
+            value=strategy,
+        ) from error
+    return order_values(drawn)
+
+
+def order_values(values: Sequence[Any]) -> list[Any]:
+    distinct = {_key_of(value): value for value in values}
+    return sorted(distinct.values(), key=_measure)
+
+
+def _key_of(value: Any) -> Any:
+    if find_library(value) or isinstance(value, np.ndarray):
+        return id(value)
+    return record_key(value)
+
+
+def choose_examples(rows: Sequence[Any]) -> tuple[Any, ...]:
+    """Some of these records: the simplest, those with the least, the largest and missing values of each
+    field, and others evenly spread over the rest."""
+    simplest = order_values(rows)
+    if len(simplest) <= MOST_EXAMPLES:
+        return tuple(simplest)
+    extreme = []
+    for cells in _list_fields(simplest):
+        missing = [is_missing(cell) for cell in cells]
+        places = [place for place, is_none in enumerate(missing) if not is_none]
+        with suppress(TypeError):  # of values that have no order
+            extreme += (
+                [min(places, key=cells.__getitem__), max(places, key=cells.__getitem__)] if places else []
+            )
+        extreme += [missing.index(True)] if any(missing) else []
+    others = spread_out(range(len(simplest)), max(MOST_EXAMPLES - len(extreme), 1))
+    kept = dict.fromkeys([*others, *extreme])
+    return tuple(simplest[place] for place in sorted(kept)[:MOST_EXAMPLES])
+
+
+def _list_fields(records: Sequence[Any]) -> list[list[Any]]:
+    """The values of each field of all records, if these are tuples, lists or dictionaries of the same
+    fields; else the records."""
+    first = records[0]
+    if isinstance(first, dict) and all(
+        isinstance(each, dict) and each.keys() == first.keys() for each in records
+    ):
+        return [[record[name] for record in records] for name in first]
+    if isinstance(first, list | tuple) and all(
+        type(r) is type(first) and len(r) == len(first) for r in records
+    ):
+        return [list(cells) for cells in zip(*records, strict=True)]
+    return [list(records)]
+
+
+def _measure(value: Any) -> tuple[int, str]:
+    """A key that orders values by how simple they are."""
+    text = repr(value)
+    return len(text), text
+
+
+def list_independent(
+    record: st.SearchStrategy[Any], pool: Sequence[Any]
+) -> tuple[tuple[Any, ...], ...] | None:
+    """The values of each field of records whose fields are drawn independently: of a strategy that its text
+    shows to be `fixed_dictionaries` or `tuples` of others, and nothing more."""
+    try:
+        call = ast.parse(repr(record), mode="eval").body
+    except SyntaxError:  # it names what is no code
+        return None
+    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)) or call.keywords:
+        return None
+    if call.func.id not in ("fixed_dictionaries", "tuples") or not pool[0]:
+        return None
+    names = list(pool[0]) if isinstance(pool[0], dict) else range(len(pool[0]))
+    return tuple(tuple(order_values([each[name] for each in pool])) for name in names)
