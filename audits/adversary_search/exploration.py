@@ -148,9 +148,9 @@ class HypothesisRun:
             if result.adversary is None and left:
                 self._draw(left)
             if result.adversary is not None and self._target.learner.one_call_a_game:
-                self._simplify(
-                    result.adversary, 2 * self._evidence[result.adversary].games, self._count.games
-                )
+                evidence = self._evidence[result.adversary]
+                assert evidence is not None
+                self._simplify(result.adversary, 2 * evidence.games, self._count.games)
         except (_LimitReached, _LearnerFailed):
             pass
         except KeyboardInterrupt:

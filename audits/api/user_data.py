@@ -8,9 +8,11 @@ import numpy as np
 
 from arena import InvalidArgument, Sample
 from arena.claims import Relation, read_relation
-from audits.data.user_records import read_records
+from audits.data.csv_files import read_frames
+from audits.data.user_records import read_records, read_rows
 from audits.registry.match import PlayerSettings
 from audits.registry.players import is_function
+from audits.registry.user_files import load_data_strategy, load_schema
 
 
 def read_data(
@@ -50,6 +52,35 @@ def read_data(
     if neighbour is not None:
         opponent["neighbour"] = read_sample("neighbour", neighbour)
     return sample, changed
+
+
+def read_tables(
+    learner: str,
+    settings: PlayerSettings,
+    data: str | None,
+    neighbour: str | None,
+    schema: str | None,
+    *,
+    neighbours: str | None = None,
+    user: str | None = None,
+) -> tuple[Any, PlayerSettings]:
+    """The tables in CSV files as a dataset, and the settings, as `read_data` returns them. data, neighbour:
+    the files of worlds 0 and 1, if given. schema: of both, as path/to/file.py:NAME; default: of the files."""
+    if schema is None:
+        frames = read_frames([path for path in (data, neighbour) if path is not None])
+        other = frames[1] if neighbour is not None else None
+        return read_data(learner, frames[0], other, settings, neighbours, user)
+    known, strategy = load_schema(schema), load_data_strategy(schema)
+    _, settings = read_data(learner, known, None, settings, neighbours, user)
+    datasets = [None if path is None else read_rows(known, path, strategy) for path in (data, neighbour)]
+    return datasets[0], set_neighbour(settings, datasets[1])
+
+
+def set_neighbour(settings: PlayerSettings, neighbour: Any) -> PlayerSettings:
+    """The settings with the dataset of world 1, if it is given."""
+    if neighbour is None:
+        return settings
+    return {**settings, "adversary": {**settings["adversary"], "neighbour": neighbour}}
 
 
 def is_plain_sample(data: object) -> bool:

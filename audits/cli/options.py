@@ -20,13 +20,11 @@ from audits.cli.completion import (
     complete_protocols,
     complete_settings,
 )
-from audits.data.csv_files import load_sample, read_frames
+from audits.data.csv_files import load_sample
 from audits.data.output_files import check_output_file
-from audits.data.user_records import read_rows
 from audits.registry.match import Match, PlayerSettings, build_match
 from audits.registry.players import is_function
 from audits.registry.settings_text import parse_value
-from audits.registry.user_files import load_data_strategy, load_schema
 from audits.runs.plan import list_arguments
 from audits.runs.workers import Workers
 from audits.runs.workers.workers import LOKY
@@ -267,34 +265,26 @@ class DataOptions:
     def read(
         self, learner: str, settings: PlayerSettings, neighbour: str | None = None
     ) -> tuple[Any, PlayerSettings]:
-        """The data, or a function that reads them, and the settings with what follows from them. neighbour:
-        the file of the data of world 1."""
-        from audits.api.user_data import read_data  # slow to import
+        """The data, or a function that reads them, and the settings. neighbour: the file of world 1."""
+        is_mechanism = is_function(learner)
+        if not is_mechanism and (self.schema is not None or self.neighbours is not None):
+            raise click.UsageError(
+                "--schema and --neighbours are for functions; learners have settings (`arena show`)."
+            )
+        if not is_mechanism and neighbour is None:
+            return self.get_source(), settings
+        from audits.api.user_data import read_data, read_tables, set_neighbour  # slow to import
 
-        if not is_function(learner):
-            if self.schema is not None or self.neighbours is not None:
-                raise click.UsageError(
-                    "--schema and --neighbours are for functions; learners have settings (`arena show`)."
-                )
-            return self.get_source(), _set_neighbour(settings, self._read_other_points(neighbour))
         points = self.x or self.y is not None or not _OF_POINTS.isdisjoint(settings["learner"])
-        if self.schema is None and (self.data is None or points):
-            settings = _set_neighbour(settings, self._read_other_points(neighbour))
-            return self.get_source(), read_data(learner, None, None, settings, self.neighbours)[1]
-        if self.schema is None:
-            frames = read_frames([path for path in (self.data, neighbour) if path is not None])
-            other = frames[1] if neighbour is not None else None
-            return read_data(learner, frames[0], other, settings, self.neighbours, self.user)
-        schema, strategy = load_schema(self.schema), load_data_strategy(self.schema)
-        _, settings = read_data(learner, schema, None, settings, self.neighbours, self.user)
-        dataset, other = (
-            None if path is None else read_rows(schema, path, strategy) for path in (self.data, neighbour)
+        if not is_mechanism or (self.schema is None and (self.data is None or points)):
+            other = None if neighbour is None else self.get_source(neighbour)
+            settings = set_neighbour(settings, None if other is None else other())
+            if is_mechanism:
+                settings = read_data(learner, None, None, settings, self.neighbours)[1]
+            return self.get_source(), settings
+        return read_tables(
+            learner, settings, self.data, neighbour, self.schema, neighbours=self.neighbours, user=self.user
         )
-        return dataset, _set_neighbour(settings, other)
-
-    def _read_other_points(self, path: str | None) -> Sample | None:
-        source = None if path is None else self.get_source(path)
-        return None if source is None else source()
 
     def list_record_options(self, learner: Learner) -> list[str]:
         """The options, for another command, that say what records a function receives."""
@@ -321,12 +311,6 @@ class DataOptions:
         return functools.partial(
             load_sample, path or self.data, x=x, y=self.y, positive=self.positive, user=self.user
         )
-
-
-def _set_neighbour(settings: PlayerSettings, neighbour: Any) -> PlayerSettings:
-    if neighbour is None:
-        return settings
-    return {**settings, "adversary": {**settings["adversary"], "neighbour": neighbour}}
 
 
 def settings_option(

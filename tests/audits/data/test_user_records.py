@@ -88,6 +88,7 @@ def report(people, rng):
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("schema", [True, False])
 def test_two_files_are_audited(tmp_path: Path, schema: bool) -> None:
     (tmp_path / "pipe.py").write_text(PIPE)
