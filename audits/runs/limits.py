@@ -27,6 +27,7 @@ _MEASURABLE = 0.02  # seconds that the clock measures well
 _LONG_GAME = 1.0  # seconds, so that its modules do not matter
 _FEW_GAMES, _MANY_GAMES = 16, 256  # that are timed, where each is a call and elsewhere
 _REPETITIONS = 3  # of which the shortest counts, since other processes may interrupt
+_TIMED_CALLS = 1 + _REPETITIONS * (1 + _FEW_GAMES)  # of a function, at most
 _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
 LOGGER = logging.getLogger("audits")
 clock = time.monotonic
@@ -133,7 +134,8 @@ def check_enough(max_calls: int | None, least: int) -> None:
 
 
 def time_game(learner: Learner, adversary: Adversary, referee: Referee, *, faults: bool = False) -> float:
-    """Seconds that a game takes, by 4 calls of a slow function or 52 of a fast one; 0 if it cannot play."""
+    """Seconds that a game takes, by 4 calls of a slow function or 52 of a fast one, which count as 52; 0 if
+    it cannot play."""
 
     def time_games(games: int) -> float:
         start = clock()
@@ -143,16 +145,20 @@ def time_game(learner: Learner, adversary: Adversary, referee: Referee, *, fault
     def time_often(games: int) -> float:
         return min(time_games(games) for _ in range(_REPETITIONS))
 
-    try:
-        first = time_games(1)  # which may load modules
-        single = first if first > _LONG_GAME else time_often(1)
-        if single >= _MEASURABLE:
-            return single
-        if learner.one_call_a_game:
-            return max(0.0, time_often(_FEW_GAMES) - single) / (_FEW_GAMES - 1)
-        return time_often(_MANY_GAMES) / _MANY_GAMES
-    except RAISED:  # the run will show it
-        return 0.0
+    with count_games() as count:
+        try:
+            first = time_games(1)  # which may load modules
+            single = first if first > _LONG_GAME else time_often(1)
+            if single >= _MEASURABLE:
+                return single
+            if learner.one_call_a_game:
+                return max(0.0, time_often(_FEW_GAMES) - single) / (_FEW_GAMES - 1)
+            return time_often(_MANY_GAMES) / _MANY_GAMES
+        except RAISED:  # the run will show it
+            return 0.0
+        finally:  # so that a limit in calls leaves as many to a run, however fast this machine is
+            if learner.one_call_a_game:
+                add_games(max(0, _TIMED_CALLS - count.games))
 
 
 def announce_cost(

@@ -13,7 +13,9 @@ import pytest
 from click.testing import CliRunner
 
 import audits
-from arena import InvalidArgument, NothingTested
+from adversaries.release.point_swap import CountSwap
+from arena import InvalidArgument, NothingTested, Release
+from arena.engine import count_games
 from audits.cli import arena
 from audits.runs import limits, run
 from audits.runs.limits import CHECKING_CALLS, Limits, explain_stop
@@ -86,6 +88,16 @@ def test_the_games_of_a_ledger_count_whatever_the_limits(tmp_path: Path) -> None
     whole = audits.audit(LEARNER, **{**settings, "ledger": tmp_path / "whole.ledger"})
     assert (second.games, second.stopped) == (2_000, "")
     assert second.epsilon_lower == whole.epsilon_lower
+
+
+def test_timing_counts_as_many_calls_however_fast_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = []
+    for seconds in (1e-6, SECONDS, 2.0):
+        monkeypatch.setitem(globals(), "SECONDS", seconds)
+        with count_games() as count:
+            limits.time_game(LEARNER, CountSwap(learner=LEARNER), Release())
+        counted.append(count.games)
+    assert len(set(counted)) == 1
 
 
 @pytest.mark.thorough
