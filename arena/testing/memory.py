@@ -18,7 +18,7 @@ import attrs
 import numpy as np
 
 from arena.dataset import Dataset
-from arena.engine import Played, play
+from arena.engine import Played, add_games, count_games, play
 from arena.errors import RAISED, CannotBeSent, NotConforming
 from arena.laws import ValueLaw
 from arena.messages import Hypothesis, Train
@@ -62,7 +62,8 @@ class _Game:
 
 
 Record = list[list[_Game]]  # by batch
-_records: dict[str, Record] = {}  # by a digest of players that showed no memory, in a new process
+# By a digest of players that showed no memory, what they played in a new process, and games played to see it.
+_records: dict[str, tuple[Record, int]] = {}
 
 
 @attrs.frozen(eq=False)
@@ -104,7 +105,8 @@ def check_memory(
     if key is None or key not in _records:
         calls = [forward, forward if learner.own_coins else partial(forward, backwards=True)]
         try:
-            first, second = call_in_new_processes(learner.own_name, calls)
+            with count_games() as count:
+                first, second = call_in_new_processes(learner.own_name, calls)
         except NotConforming:
             forward()  # an error of the learner is raised here, with its cause
             if learner.own_coins:
@@ -119,9 +121,10 @@ def check_memory(
                 _refuse(learner, _describe_memory(_SAME, *memory, "after other games"))
             return None  # no seed repeats its games, or the adversary remembers: other checks name that
         if key is not None:
-            _records[key] = first
+            _records[key] = first, count.games
     else:
-        first = _records[key]
+        first, games = _records[key]
+        add_games(games)  # so that what a limit in calls leaves to a run does not depend on earlier runs
     if learner.own_coins:
         forbid_global_randomness(
             learner.own_name, lambda: play(learner, adversary, referee, games=1, seed=1, faults=faults)
