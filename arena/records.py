@@ -8,7 +8,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
-from itertools import groupby
 from numbers import Real
 from typing import Any
 
@@ -193,11 +192,19 @@ class Records(Dataset):
 
     def subtract(self, other: Records) -> Records:
         """The records that another list has not as often, equal ones in a row as one run."""
-        excess, keys = self.find_excess(other), self.list_keys()
-        places = np.flatnonzero(excess).tolist()
-        runs = [[*run] for _, run in groupby(places, key=keys.__getitem__)]
-        rows = self.rows()
-        return Records([rows[run[0]] for run in runs], np.array([*map(len, runs)], np.int64))
+        left: Counter[bytes] = Counter()
+        for key, count in zip(other.keys, other.counts.tolist(), strict=True):
+            left[key.tobytes()] += count
+        runs: list[tuple[bytes, Any, int]] = []
+        for record, row, count in zip(self.records, self.keys, self.counts.tolist(), strict=True):
+            key = row.tobytes()
+            taken = min(left[key], count)
+            left[key] -= taken
+            if runs and runs[-1][0] == key:
+                count += runs.pop()[2]
+            if count > taken:
+                runs.append((key, record, count - taken))
+        return Records([record for _, record, _ in runs], np.array([n for *_, n in runs], np.int64))
 
     def describe(self, most: int = 4, *, reads: Any = "both") -> str:
         runs = [

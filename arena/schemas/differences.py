@@ -23,27 +23,15 @@ def describe_difference(first: Dataset, second: Dataset, users_of: Callable[[Any
     parts = [sizes]
     if isinstance(first, Records) and isinstance(second, Records):
         for world, own, other in ((0, first, second), (1, second, first)):
-            rest = _list_excess(own, other)
-            if rest:
-                more = ", ..." if len(rest) > _MOST_SHOWN else ""
-                shown = ", ".join(repr(record)[:_MOST_TEXT] for record in rest[:_MOST_SHOWN])
+            rest = own.subtract(other)
+            if rest.size:
+                more = ", ..." if rest.size > _MOST_SHOWN else ""
+                most = rest.repeat(np.minimum(rest.counts, _MOST_SHOWN)).rows()[:_MOST_SHOWN]
+                shown = ", ".join(repr(record)[:_MOST_TEXT] for record in most)
                 parts.append(f"only in world {world}: {shown}{more}")
     relations = [str(relation) for relation in find_relations(first, second, users_of)]
     parts.append(f"neighbours that {' or '.join(relations)}" if relations else "neighbours by no relation")
     return "; ".join(parts)
-
-
-def _list_excess(own: Records, other: Records) -> list[Any]:
-    """The records of a list beyond those that the other one has, too."""
-    left: dict[bytes, int] = {}
-    for key, count in zip(other.keys, other.counts.tolist(), strict=True):
-        left[key.tobytes()] = left.get(key.tobytes(), 0) + count
-    excess = []
-    for record, key, count in zip(own.records, own.keys, own.counts.tolist(), strict=True):
-        taken = min(left.get(key.tobytes(), 0), count)
-        left[key.tobytes()] = left.get(key.tobytes(), 0) - taken
-        excess += [record] * min(count - taken, _MOST_SHOWN + 1)
-    return excess
 
 
 def show_pair(
