@@ -37,7 +37,11 @@ _PROMISING = 0.7
 _TRIAL_PAIRS = 32_768  # ... once so many pairs were trained on, or twice as many of few features
 _MAX_BINS = 256  # of all entries, up to which they are fitted together
 _STANDARD_ERRORS = 3.0  # by which a bound is below its estimate
-_COSTLY = "regression", "trees"  # beginnings of the names of kinds that may be given up
+_COSTLY = "regression", "quadrants", "trees"  # beginnings of the names of kinds that take long to fit, ...
+_FIRST_COSTLY, _COSTLY_FACTOR = (
+    32_768,
+    4,
+)  # ... which are tried from so many pairs on, then at so many times more
 _FEW_TO_FIT = 1_024  # distinct views up to which nothing is fitted by scikit-learn
 _SMALL_LEAF, _LEAVES = 64, 100  # games in a leaf of a tree, at least: so many, or one of so many parts
 _THRESHOLDS = 64  # of the events by which kinds are compared
@@ -55,6 +59,8 @@ class DistinguisherTraining:
         self._pairs, self._delta = pairs, delta
         self._games = TrainingGames()
         self._lost: set[str] = set()  # kinds that fell far behind and are given up
+        self._next_costly = _FIRST_COSTLY  # pairs at which all kinds are tried that take long to fit
+        self._chosen = ""
         self._held_out: list[ViewCounts] = []
         self._seen = self._held_out_pairs = self._learned_from = 0
         self.done = False
@@ -90,7 +96,16 @@ class DistinguisherTraining:
         """The simplest distinguisher with about the largest bound on held-out games."""
         views, marginals = self._games.join()
         checked = join_views(self._held_out)
-        learned = {name: fit() for name, fit in _list_kinds(views, marginals) if name not in self._lost}
+        all_kinds = self._seen >= self._next_costly
+        if all_kinds:
+            self._next_costly = _COSTLY_FACTOR * self._seen
+        learned = {
+            name: fit()
+            for name, fit in _list_kinds(
+                views, marginals, costly=all_kinds or self._chosen.startswith(_COSTLY)
+            )
+            if name not in self._lost and (all_kinds or name == self._chosen or not name.startswith(_COSTLY))
+        }
         bounds = {
             name: _bound_epsilon(checked.count_scores(distinguisher(checked)), self._delta)
             for name, distinguisher in learned.items()
@@ -104,7 +119,8 @@ class DistinguisherTraining:
                     self._lost.add(name)
                 if wide:
                     least = max(least, bound)
-        return learned[next(name for name, bound in bounds.items() if bound >= enough)]
+        self._chosen = next(name for name, bound in bounds.items() if bound >= enough)
+        return learned[self._chosen]
 
 
 def learn_distinguisher(blocks: Sequence[ViewCounts]) -> Distinguisher:
@@ -148,7 +164,7 @@ class TrainingGames:
 
 
 def _list_kinds(
-    views: ViewCounts, marginals: list[MarginalCounts]
+    views: ViewCounts, marginals: list[MarginalCounts], *, costly: bool
 ) -> Iterator[tuple[str, Callable[[], Distinguisher]]]:
     """The kinds that can be learned from these games, by name, the simplest first."""
     repeats = len(views.rows) <= views.pairs
@@ -156,7 +172,9 @@ def _list_kinds(
         yield "frequencies", partial(ViewFrequencies.fit, views)
     if repeats and len(views.rows) <= _FEW_VIEWS:
         return
-    fits_more = len(views.rows) > _FEW_TO_FIT  # scikit-learn is slow to import, and would learn little
+    fits_more = (
+        costly and len(views.rows) > _FEW_TO_FIT
+    )  # scikit-learn is slow to import, and would learn little
     if fits_more:
         terms = SmoothTerms.fit(views, linear=True)
         yield "regression linear", partial(Regression.fit, views, terms, terms.width)
