@@ -110,6 +110,11 @@ class Learner(ABC):
         return False
 
     @property
+    def with_common_random_numbers(self) -> Self | None:
+        """The learner with common random numbers, if only an experiment can show whether it may use them."""
+        return None
+
+    @property
     def own_coins(self) -> bool:
         """Whether it draws random numbers that do not come from `rng`, so that no seed repeats its games."""
         return False

@@ -45,6 +45,7 @@ _NOTES_WITHOUT_SCORE = {
     LEARNED: "{} returns no score, so a distinguisher is learned from the games",
     LIKELIHOOD: "{} returns no score, so the likelihood ratio distinguishes the worlds",
 }
+_COMPARED_GAMES = 1_024  # in which the random numbers of both worlds are compared
 _SEVERAL_GAMES = 64  # which show whether the adversary returns a score, and whether text is released
 _FEW_BLOCKS = 8  # too few to see from their scores that the games of a block depend on each other
 _MIN_BATCHES, _MAX_BATCHES = 16, 64  # of fresh games, if the blocks are few or scatter
@@ -83,7 +84,8 @@ def plan_audit(
     epsilon, delta = resolve_claim(match.learner, epsilon, delta, option=option)
     if "games" not in given and given.get("until_refuted"):
         given["games"] = _MAX_GAMES_UNTIL_REFUTED
-    given |= {"learner": match.learner, "adversary": match.adversary, "referee": match.referee}
+    learner = match.learner if given.get("faults") else try_common_random_numbers(match)
+    given |= {"learner": learner, "adversary": match.adversary, "referee": match.referee}
     return Plan(epsilon=epsilon, delta=delta, curve=curve, **given), notes
 
 
@@ -112,6 +114,19 @@ def choose_distinguisher(
     except Unsupported:
         return LEARNED
     return LIKELIHOOD
+
+
+def try_common_random_numbers(match: Match) -> Learner:
+    """The learner of a match, with common random numbers if an experiment shows that it may use them: then
+    as many were drawn on the data sets of both worlds."""
+    learner = match.learner.with_common_random_numbers
+    if learner is None or isinstance(match.adversary, GameAdversary):
+        return match.learner
+    try:
+        check_common_random_numbers(learner, match.adversary, match.referee, games=_COMPARED_GAMES)
+    except NotConforming:
+        return match.learner
+    return learner
 
 
 # --- the first games ---------------------------------------------------------------------------------------

@@ -63,8 +63,8 @@ class Function(ForeignClaim):
     elsewhere, which no seed repeats.
 
     One call plays one game, with a generator of its own. A `vectorised` function plays all games, f(data,
-    games, rng) or f(data, games) -> (games, ...); only if it is declared `aligned`, audits give both games of
-    a pair the same random numbers.
+    games, rng) or f(data, games) -> (games, ...). If it is `aligned`, audits give both games of a pair the
+    same random numbers, which makes them several times as sharp; by default an experiment shows whether it is.
     """
 
     name = "function"
@@ -94,15 +94,17 @@ class Function(ForeignClaim):
         None, help="given, global or own; default: given if it takes an rng, else own", check=one_of(*COINS)
     )
 
-    aligned: bool = setting(
-        False, help="whether a vectorised function draws the same random numbers whatever the data"
+    aligned: bool | None = setting(
+        None,
+        help="whether a vectorised function draws the same random numbers whatever the data; default: audits "
+        "find out",
     )
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
-        if self.aligned and not (self.vectorised and self.effective_coins == GIVEN):
+        if self.aligned and not self._may_be_aligned:
             raise InvalidArgument(
-                "only a vectorised function that takes an rng can be aligned",
+                "only a vectorised function whose random numbers are seeded can be aligned",
                 value=callable_name(self.mechanism),
                 remedy="Leave aligned out: a function of one game has random numbers of its own.",
             )
@@ -188,7 +190,15 @@ class Function(ForeignClaim):
 
     @property
     def common_random_numbers(self) -> bool:
-        return self.effective_coins != OWN and (self.aligned or not self.vectorised)
+        return self.effective_coins != OWN and (bool(self.aligned) or not self.vectorised)
+
+    @property
+    def _may_be_aligned(self) -> bool:
+        return self.vectorised and self.effective_coins != OWN
+
+    @property
+    def with_common_random_numbers(self) -> Function | None:
+        return attrs.evolve(self, aligned=True) if self.aligned is None and self._may_be_aligned else None
 
     def release(self, training: Training, rng: Any) -> np.ndarray:
         if not (self.common_random_numbers and training.games):
@@ -227,19 +237,27 @@ class Function(ForeignClaim):
                 seeds = islice(rng.seeds(), games)
                 return [call(function, data, seed) for data, seed in zip(inputs, seeds, strict=True)]
             coins = rng.copy_generator()
-            releases = function(next(inputs), rng.games, coins)
-            rng.check_end(coins, self.own_name)
-            places = list(islice(rng.order, games))
-            return [releases[place] for place in places] if len(releases) == rng.games else releases
+            releases, end = self._play_all(next(inputs), rng.games, coins)
+            rng.check_end(end, self.own_name)
+            places = np.fromiter(rng.order, np.int64, games)
+            if len(releases) != rng.games or np.array_equal(places, np.arange(rng.games)):
+                return releases
+            return releases[places] if type(releases) is np.ndarray else [releases[place] for place in places]
         if not self.vectorised:
             return list(map(function, inputs))
         if self.effective_coins == OWN:
             return function(next(inputs), games)
+        return self._play_all(next(inputs), games, rng)[0]
+
+    def _play_all(self, data: Any, games: int, rng: np.random.Generator) -> tuple[Any, str]:
+        """The releases of a vectorised function, and the state of its generator after them."""
+        function = self._callable
         if self.effective_coins == GIVEN:
-            return function(next(inputs), games, rng)
+            return function(data, games, rng), str(rng.bit_generator.state)
         with _restore_global_generators():
             _seed_global_generators(next(draw_game_seeds(rng, 1)))
-            return function(next(inputs), games)
+            releases = function(data, games)
+            return releases, f"{random.getstate()} {np.random.get_state()}"  # noqa: NPY002
 
 
 class _GameCoins:
@@ -258,14 +276,13 @@ class _GameCoins:
     def copy_generator(self) -> np.random.Generator:
         return deepcopy(self.rng)
 
-    def check_end(self, used: np.random.Generator, name: str) -> None:
+    def check_end(self, end: str, name: str) -> None:
         """Raises: NotConforming unless as many random numbers were used as for the samples before."""
-        end = str(used.bit_generator.state)
         if self._end not in ("", end):
             raise NotConforming(
                 name,
                 "an aligned function draws the same random numbers whatever the data",
-                "after another sample its generator was in another state",
+                "after another sample its generator was in another state; set aligned=False",
             )
         self._end = end
 
