@@ -27,6 +27,7 @@ from audits.statistics.score_pairs import Events, PairCounts
 
 _HELD_OUT = 4  # one game in four is not trained on: events, stakes and the kind are chosen by these games
 _MAX_HELD_OUT_PAIRS = 65_536
+_MOST_PAIRS = 2**20  # of training: more hardly make a distinguisher better, and none is bet on
 _MAX_CELLS = 2**24  # numbers in the views kept for training, 128 MB; beyond, every second pair is kept
 _PILOT_PAIRS = 4_096  # from which on the bins of entries stay as they are, and every pair is counted in them
 _MAX_COUNTED_VIEWS = 65_536  # distinct views up to which their frequencies are used
@@ -37,11 +38,11 @@ _PROMISING = 0.7
 _TRIAL_PAIRS = 32_768  # ... once so many pairs were trained on, or twice as many of few features
 _MAX_BINS = 256  # of all entries, up to which they are fitted together
 _STANDARD_ERRORS = 3.0  # by which a bound is below its estimate
-_COSTLY = "regression", "quadrants", "trees"  # beginnings of the names of kinds that take long to fit, ...
-_FIRST_COSTLY, _COSTLY_FACTOR = (
-    32_768,
-    4,
-)  # ... which are tried from so many pairs on, then at so many times more
+# Beginnings of the names of kinds that take long to fit. They are tried from so many pairs on, then at so many
+# times more, and at the end; and they may be given up.
+_COSTLY = {"quadrants": 32_768, "trees": 131_072}
+_COSTLY_FACTOR = 4
+_BETTER = 0.02  # of its bound, by which a distinguisher must be better to replace another: bets start again
 _FEW_TO_FIT = 1_024  # distinct views up to which nothing is fitted by scikit-learn
 _SMALL_LEAF, _LEAVES = 64, 100  # games in a leaf of a tree, at least: so many, or one of so many parts
 _THRESHOLDS = 64  # of the events by which kinds are compared
@@ -51,15 +52,15 @@ class DistinguisherTraining:
     """Turns blocks of views into blocks of scores, and learns from each block after it was scored.
 
     Three blocks in four train it. The others are scored by each new distinguisher, so that its kind, events
-    and stakes are chosen from scores that it was not fitted to. It is learned anew when games have doubled.
-    pairs: training ends with about so many pairs. done: whether it has ended. delta: δ of the claim.
+    and stakes are chosen from scores that it was not fitted to. It is learned anew when games have doubled,
+    and replaced if the new one is better. pairs: training ends with about so many, at most 2²⁰. done: whether it has ended. delta: δ of the claim.
     """
 
     def __init__(self, *, pairs: int, delta: float = 0.0) -> None:
-        self._pairs, self._delta = pairs, delta
+        self._pairs, self._delta = min(pairs, _MOST_PAIRS), delta
         self._games = TrainingGames()
         self._lost: set[str] = set()  # kinds that fell far behind and are given up
-        self._next_costly = _FIRST_COSTLY  # pairs at which all kinds are tried that take long to fit
+        self._next_trials = dict(_COSTLY)  # pairs at which kinds that take long to fit are tried again
         self._chosen = ""
         self._held_out: list[ViewCounts] = []
         self._seen = self._held_out_pairs = self._learned_from = 0
@@ -86,41 +87,54 @@ class DistinguisherTraining:
         if not self._held_out or self._seen < (due if 3 * due <= 2 * self._pairs else self._pairs):
             return None
         self._learned_from = self._seen
-        self.distinguisher = self._choose()
-        scores = [kept.count_scores(self.distinguisher(kept)) for kept in self._held_out]
-        if self._seen >= self._pairs:
-            self.done, self._games, self._held_out = True, TrainingGames(), []
-        return scores
+        self.done = self._seen >= self._pairs
+        learned = self._choose()
+        if self.done:
+            self._games = TrainingGames()
+        if learned is None:
+            return None
+        self.distinguisher, blocks = learned, self._held_out
+        return [block.count_scores(learned(block)) for block in blocks]
 
-    def _choose(self) -> Distinguisher:
-        """The simplest distinguisher with about the largest bound on held-out games."""
+    def _choose(self) -> Distinguisher | None:
+        """The simplest distinguisher with about the largest bound on held-out games; None if it is not better
+        than the last one."""
         views, marginals = self._games.join()
         checked = join_views(self._held_out)
-        all_kinds = self._seen >= self._next_costly
-        if all_kinds:
-            self._next_costly = _COSTLY_FACTOR * self._seen
+        tried = self._list_trials()
         learned = {
             name: fit()
             for name, fit in _list_kinds(
-                views, marginals, costly=all_kinds or self._chosen.startswith(_COSTLY)
+                views, marginals, {*tried, self._chosen.split()[0]} if self._chosen else tried
             )
-            if name not in self._lost and (all_kinds or name == self._chosen or not name.startswith(_COSTLY))
+            if name not in self._lost
         }
-        bounds = {
-            name: _bound_epsilon(checked.count_scores(distinguisher(checked)), self._delta)
-            for name, distinguisher in learned.items()
-        }
-        enough = max(bounds.values()) - _TIE * abs(max(bounds.values()))
+
+        def bound(distinguisher: Distinguisher) -> float:
+            return _bound_epsilon(checked.count_scores(distinguisher(checked)), self._delta)
+
+        bounds = {name: bound(distinguisher) for name, distinguisher in learned.items()}
+        largest = max(bounds.values())
         wide = len(views.names) > FEW_FEATURES
         if views.pairs >= (_TRIAL_PAIRS if wide else 2 * _TRIAL_PAIRS):
-            least = _PROMISING * max(bounds.values())
-            for name, bound in bounds.items():
-                if name.startswith(_COSTLY) and bound < least:
+            least = _PROMISING * largest
+            for name, of_kind in bounds.items():
+                if name.startswith(tuple(_COSTLY)) and of_kind < least:
                     self._lost.add(name)
                 if wide:
-                    least = max(least, bound)
-        self._chosen = next(name for name, bound in bounds.items() if bound >= enough)
+                    least = max(least, of_kind)
+        before = 0.0 if self.distinguisher is None else bound(self.distinguisher)
+        if before > 0 and largest < (1 + _BETTER) * before:
+            return None
+        enough = largest - _TIE * abs(largest)
+        self._chosen = next(name for name, of_kind in bounds.items() if of_kind >= enough)
         return learned[self._chosen]
+
+    def _list_trials(self) -> set[str]:
+        """The kinds that take long to fit and are tried now."""
+        due = {kind for kind, pairs in self._next_trials.items() if self.done or self._seen >= pairs}
+        self._next_trials |= dict.fromkeys(due, _COSTLY_FACTOR * self._seen)
+        return due
 
 
 def learn_distinguisher(blocks: Sequence[ViewCounts]) -> Distinguisher:
@@ -164,17 +178,16 @@ class TrainingGames:
 
 
 def _list_kinds(
-    views: ViewCounts, marginals: list[MarginalCounts], *, costly: bool
+    views: ViewCounts, marginals: list[MarginalCounts], costly: set[str]
 ) -> Iterator[tuple[str, Callable[[], Distinguisher]]]:
-    """The kinds that can be learned from these games, by name, the simplest first."""
+    """The kinds that can be learned from these games, by name, the simplest first.
+    costly: those of `_COSTLY` to list."""
     repeats = len(views.rows) <= views.pairs
     if len(views.rows) <= (_MAX_COUNTED_VIEWS if repeats else _FEW_TO_FIT):
         yield "frequencies", partial(ViewFrequencies.fit, views)
     if repeats and len(views.rows) <= _FEW_VIEWS:
         return
-    fits_more = (
-        costly and len(views.rows) > _FEW_TO_FIT
-    )  # scikit-learn is slow to import, and would learn little
+    fits_more = len(views.rows) > _FEW_TO_FIT  # fewer show little that their frequencies do not
     if fits_more:
         terms = SmoothTerms.fit(views, linear=True)
         yield "regression linear", partial(Regression.fit, views, terms, terms.width)
@@ -196,8 +209,10 @@ def _list_kinds(
         ratios = MarginalTerms(tuple(counts.ratios(1) for counts in marginals))
         if ratios.width:
             yield "regression of marginals", partial(Regression.fit, views, ratios, ratios.width)
-    if len(views.names) > 1:
+    if len(views.names) > 1 and "quadrants" in costly:
         yield "quadrants", partial(QuadrantEvents.fit, views, marginals[-1].ratios(1))
+    if "trees" not in costly:
+        return
     additive = marginals[0].ratios(1)
     for summary in (True, False) if len(views.names) > 1 else (False,):
         for leaf in sorted({_SMALL_LEAF, max(_SMALL_LEAF, views.pairs // _LEAVES)}):

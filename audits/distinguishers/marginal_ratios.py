@@ -241,20 +241,23 @@ def _bound_quadrants(
     views: ViewCounts, bins: tuple[np.ndarray, np.ndarray], shape: tuple[int, int]
 ) -> np.ndarray:
     """The bounds (2, K, L) of a plane, from the bins (2, k) of the games of each pair in both columns."""
+    size = shape[0] * shape[1]
+
+    def count(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        return np.bincount(first * shape[1] + second, views.counts, minlength=size).reshape(shape)
+
+    tables = [count(first, second) for first, second in zip(*bins, strict=True)]
+    ends = [(of_games.min(axis=0), of_games.max(axis=0)) for of_games in bins]
     largest = np.zeros((2, *shape))
     for flips in product((1, -1), repeat=2):  # quadrants hold all bins from one on, or up to one
-        first, second = (
-            of_games if flip > 0 else size - 1 - of_games
-            for of_games, flip, size in zip(bins, flips, shape, strict=True)
+        # A quadrant holds both games of a pair if it holds the lesser, or the greater, of their bins.
+        both_ends = count(
+            *(of_column[0 if flip > 0 else 1] for of_column, flip in zip(ends, flips, strict=True))
         )
-        cells = first * shape[1] + second
-        in_both = first.min(axis=0) * shape[1] + second.min(axis=0)
-        # How many are in each cell or, in both columns, in a later one.
-        tables = [
-            np.bincount(cell, views.counts, minlength=shape[0] * shape[1]).reshape(shape)[::-1, ::-1]
-            for cell in (*cells, in_both)
-        ]
-        *world, both = (table.cumsum(axis=0).cumsum(axis=1)[::-1, ::-1] for table in tables)
+        *world, both = (
+            table[:: -flips[0], :: -flips[1]].cumsum(axis=0).cumsum(axis=1)[::-1, ::-1]
+            for table in (*tables, both_ends)
+        )
         bounds = bound_log_ratios(
             np.stack(world), both, pairs=views.pairs, delta=0.0, errors=_STANDARD_ERRORS
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -22,6 +21,7 @@ _MAX_CELLS = 2**22  # numbers in the table that a classifier is fitted to, which
 FEW_FEATURES = 16  # above which trees are fitted to fewer games, since each takes longer
 _PILOT_CELLS = 2**20  # the same, for the centres, scales and quantiles of features
 _OUTERMOST = 5e-4  # share of the games on either side beyond whose values all are alike to a regression
+_NEWTON_STEPS, _CONVERGED = 20, 1e-7
 _GRID = 33  # quantiles by which ranks are found
 
 
@@ -112,8 +112,7 @@ class Regression:
 
 
 def regress_on_bins(views: ViewCounts, marginals: MarginalCounts, resolution: int) -> MarginalRatios:
-    """Log ratios of the bins of all entries, fitted together, so that entries may say the same. Raises:
-    InvalidArgument if scikit-learn is missing."""
+    """Log ratios of the bins of all entries, fitted together, so that entries may say the same."""
     cuts = [of_entry[resolution] for of_entry in marginals.cuts]
     sizes = [len(of_entry) + 1 for of_entry in cuts]
     views = _limit_cells(views, sum(sizes))
@@ -125,16 +124,29 @@ def regress_on_bins(views: ViewCounts, marginals: MarginalCounts, resolution: in
 
 
 def _regress(rows: np.ndarray, views: ViewCounts) -> np.ndarray:
-    """The weights (T,) of a logistic regression on the terms (m, T) of the views."""
-    require_sklearn(len(views.rows))
-    from sklearn.linear_model import LogisticRegression  # an extra, and slow to import
-
+    """The weights (T,) of a logistic regression on the terms (m, T) of the views, with half their squares as a
+    penalty, by Newton's method. scikit-learn would take longer to import than this takes."""
     rows, worlds, times = _stack_worlds(rows, views)
-    classifier = LogisticRegression(solver="newton-cholesky", max_iter=20)
-    with one_thread(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a distinguisher is usable before its fit has converged
-        classifier.fit(rows, worlds, sample_weight=times)
-    return np.asarray(classifier.coef_[0])
+    terms = np.column_stack([rows, np.ones(len(rows))])
+    penalty = np.append(np.ones(rows.shape[1]), 1e-9)
+    weights, loss = np.zeros(terms.shape[1]), np.inf
+    step = np.zeros_like(weights)
+    for _ in range(_NEWTON_STEPS):
+        margins = terms @ (weights + step)
+        next_loss = (
+            times @ (np.logaddexp(0.0, margins) - worlds * margins) + penalty @ (weights + step) ** 2 / 2
+        )
+        if next_loss > loss:
+            step /= 4
+            continue
+        weights += step
+        if loss - next_loss <= _CONVERGED * next_loss:
+            break
+        loss = next_loss
+        chances = 1 / (1 + np.exp(-margins))
+        curvature = (terms * (times * chances * (1 - chances))[:, None]).T @ terms + np.diag(penalty)
+        step = np.linalg.solve(curvature, terms.T @ (times * (worlds - chances)) - penalty * weights)
+    return weights[:-1]
 
 
 @attrs.frozen(eq=False)
