@@ -33,7 +33,6 @@ from arena.settings import (
 from audits.registry.match import read_claim
 from audits.registry.origins import versions
 from audits.registry.players import check_player, copy_learner
-from audits.statistics.betting import LATE_START
 
 SCORE, LEARNED, LIKELIHOOD = DISTINGUISHERS = ("score", "learned", "likelihood")
 OWN_COINS = "own_coins"
@@ -173,7 +172,6 @@ class PlanSettings:
         return {
             "delta": self.delta,
             "confidence": self.confidence if self.curve is None else 1 - (1 - self.confidence) / 2,
-            "keep_half": keeps_half(self.games, until_refuted=self.until_refuted),
             "log_ratios": self.distinguisher == LIKELIHOOD,
         }
 
@@ -330,11 +328,6 @@ def _choose_largest(games: int, learner: Learner, referee: Referee) -> int:
 def first_block_pairs(games: int, *, until_refuted: bool) -> int:
     """The usual size of the first block, on which nothing is bet: small where the run may stop early."""
     return MIN_BLOCK_PAIRS if until_refuted else max(1, min(MAX_BLOCK_PAIRS, ceil(games / 10)))
-
-
-def keeps_half(games: int, *, until_refuted: bool) -> bool:
-    """Whether the test keeps half of its wealth at first, as blocks are small and many games may follow."""
-    return until_refuted and games > 2 * LATE_START
 
 
 @attrs.frozen

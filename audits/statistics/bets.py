@@ -19,6 +19,7 @@ _MAX_NODES = 16  # hypotheses at which events are compared
 _NEWTON_STEPS = 20
 _BISECTION_STEPS = 25  # enough for a stake to within 3e-8
 _RAKING_STEPS = 8
+_STAKES = 0.5 ** np.arange(13)  # of the largest; among which the stakes of a mixture are
 _FEWEST_BINS, _MOST_BINS = 4, 64
 _LARGEST_STAKE = 0.9  # of the wealth, so that no pair of games ends the test
 _LARGEST_LOG_COST = 100.0  # no bet pays that much, and its square is a number
@@ -69,43 +70,42 @@ def single_returns(epsilon: np.ndarray, delta: np.ndarray | float) -> np.ndarray
     return np.stack([(1.0 - delta) * unit, np.full_like(unit, -1.0), unit - 1.0, -delta * unit])
 
 
+# Of two events, of which the first gains in world 1 and the second in world 0: by the cells of
+# `Events.count_cells`, the worlds in which each holds, and the cell of `single_returns` of the first and second.
+_IN_0, _IN_1 = np.divmod(np.arange(16), 4)
+_GAINS, _LOSSES = (_IN_1 & 1) + (_IN_0 >> 1), (_IN_0 & 1) + (_IN_1 >> 1)
+_SINGLE_CELLS = np.array([[3, 1], [0, 2]])
+_FIRST, _SECOND = _SINGLE_CELLS[_IN_1 & 1, _IN_0 & 1], _SINGLE_CELLS[_IN_0 >> 1, _IN_1 >> 1]
+
+
 def double_returns(epsilon: np.ndarray, delta: np.ndarray | float) -> np.ndarray:
     """Return (16, G), at least −1, of a pair per unit of stake x = 2 λ (e^ε + δ) on both directions at once.
     Cells are those of `Events.count_cells`: the first event gains in world 1, the second in world 0."""
     shrink = np.exp(-epsilon)
-    in_0, in_1 = np.divmod(np.arange(16), 4)
-    gains = (in_1 & 1) + (in_0 >> 1)
-    losses = (in_0 & 1) + (in_1 >> 1)
-    net = (gains[:, None] - 2 * delta) * shrink - losses[:, None]
+    net = (_GAINS[:, None] - 2 * delta) * shrink - _LOSSES[:, None]
     return np.asarray(net / (2.0 * (1.0 + delta * shrink)))
 
 
 @attrs.frozen(eq=False)
 class Bets:
-    """For each of P hypotheses an event and a stake in each direction, and a stake on both at once.
+    """For each of P hypotheses a stake on an event in one direction, or on one in each direction at once.
 
     Each bet also serves the hypotheses after the previous of the P: `span` (a slice) has P parts of the sizes
-    `parts`. Shapes: event (2, P), indices into `events`; log_factors (4, 2, P) and log_double (16, P), by
-    cell; couples (C, 2), distinct columns of `event` that are staked on at once; couple (P,), an index.
+    `parts`. Shapes: couples (C, 2), distinct pairs of `events`; couple (P,), an index; log_factors (16, P),
+    by cell.
     """
 
     span: slice
     parts: np.ndarray
     events: Events
-    event: np.ndarray
-    log_factors: np.ndarray
     couples: np.ndarray
     couple: np.ndarray
-    log_double: np.ndarray
+    log_factors: np.ndarray
 
     def log_growth(self, block: PairCounts) -> np.ndarray:
-        """(3, S): the increase of the three log wealths against the span by a block."""
-        counts = self.events.count(block)
-        cells = single_cells(counts.world, counts.both, counts.pairs)
-        single = np.take_along_axis(cells, self.event[None], axis=2)
-        double = self.events.count_cells(block, self.couples)[self.couple].T
-        growth = np.vstack([(single * self.log_factors).sum(axis=0), (double * self.log_double).sum(axis=0)])
-        return np.repeat(growth, self.parts, axis=1)
+        """(S,): the increase of the log wealth against the span by a block."""
+        counts = self.events.count_cells(block, self.couples)[self.couple].T
+        return np.repeat((counts * self.log_factors).sum(axis=0), self.parts)
 
 
 def choose_bets(
@@ -116,10 +116,12 @@ def choose_bets(
     rejected: int,
     log_ratios: bool = False,
 ) -> Bets | None:
-    """The bets of the largest expected log growth if games stay as they were; None if nothing can be won.
+    """Bets on the events of the largest expected log growth if games stay as they were; None if nothing can be
+    won. The stake is the mean of a mixture, each weighed by what it would have won in the games so far, which
+    loses little while it is unclear whether an event pays.
 
     Half a game is added to every count, and no stake risks more than that. recent: blocks that show how the
-    games of a pair depend. log_ratios: take scores for log-likelihood ratios.
+    games of a pair depend. log_ratios: take scores for log-likelihood ratios, and stake what wins most.
     """
     events, counts = histogram.events(log_ratios=log_ratios)
     if not len(events) or rejected == len(hypotheses):
@@ -127,12 +129,12 @@ def choose_bets(
     pairs = histogram.pairs
     max_stake = 1.0 - 0.5 / (pairs + 1)
     loss = (counts + 0.5) / (pairs + 1)
-    cells = single_cells(loss, overlap_chances(events, recent, loss))
+    cells = high = single_cells(loss, overlap_chances(events, recent, loss))
     if not log_ratios:
-        cells = _lower_expectations(cells, pairs)
+        cells, high = (_shift_expectations(cells, pairs, errors) for errors in (-1, 1))
     probes = hypotheses.choose_probes(rejected)
     odds = single_returns(*(part.ravel() for part in hypotheses.list_conditions(probes)))
-    slopes = np.einsum("cdk,cn->dkn", cells, odds).reshape(2, -1, len(probes), odds.shape[1] // len(probes))
+    slopes = np.einsum("cdk,cn->dkn", high, odds).reshape(2, -1, len(probes), odds.shape[1] // len(probes))
     pays = np.flatnonzero(slopes.max(axis=(0, 1, 3)) > 0)
     if not len(pays):
         return None
@@ -146,30 +148,43 @@ def choose_bets(
     event = growth.argmax(axis=1)[:, np.searchsorted(nodes, np.arange(len(points)), side="right") - 1]
     own = np.take_along_axis(cells, event[None], axis=2)
     singles, condition = _take_best(own, returns[:, None])
-    stake, growth = kelly_stakes(own, singles, max_stake)
-    # Where neither direction pays by itself, both together do not pay either.
-    staked = np.flatnonzero(np.any(stake > 0, axis=0))
-    couple = np.zeros(event.shape[1], np.intp)
-    couples, couple_of_staked = np.unique(event[:, staked].T, axis=0, return_inverse=True)
-    couple[staked] = couple_of_staked.ravel()
-    couples = couples if len(couples) else event[:, :1].T
-    chances = double_cells(events, couples, counts, pairs, recent)
+    singles = np.broadcast_to(singles, own.shape)
+    growth = kelly_stakes(own, singles, max_stake)[1]
+    couples, couple = np.unique(event.T, axis=0, return_inverse=True)
+    couple = couple.ravel()
+    chances = double_cells(events, couples, counts, pairs, recent)[couple].T  # (16, P)
     # Both directions at once use the condition of the one that pays more.
     place = np.arange(len(points)), condition[growth.argmax(axis=0), np.arange(len(points))]
     double = double_returns(epsilons[place], deltas[place])
-    log_double = np.zeros_like(double)
-    odds = double[:, staked]
-    log_double[:, staked] = np.log1p(best_stake(chances[couple[staked]].T, odds, max_stake) * odds)
+    choices = np.stack([singles[_FIRST, 0], singles[_SECOND, 1], double], axis=1)  # (16, 3, P)
+    if log_ratios:
+        chances = np.broadcast_to(chances[:, None], choices.shape)
+        stakes = best_stake(chances, choices, max_stake)
+        won = (chances * np.log1p(stakes * choices)).sum(axis=0)
+    else:
+        stakes, won = mix_stakes(chances, choices, pairs, max_stake)
+    best = won.argmax(axis=0), np.arange(len(points))
     return Bets(
         span=slice(rejected, stop),
         parts=np.diff(points, prepend=rejected - 1),
         events=events,
-        event=event,
-        log_factors=np.log1p(stake * singles),
         couples=couples,
         couple=couple,
-        log_double=log_double,
+        log_factors=np.log1p(stakes[best] * choices[:, *best]),
     )
+
+
+def mix_stakes(
+    chances: np.ndarray, returns: np.ndarray, pairs: int, max_stake: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """The next stake of a mixture of stakes, and the logarithm of what it would have won in so many pairs, up to
+    a constant. Shapes: chances (16, P), returns (16, 3, P); results (3, P)."""
+    stakes = max_stake * _STAKES
+    won = np.stack([pairs * np.einsum("cp,cdp->dp", chances, np.log1p(stake * returns)) for stake in stakes])
+    largest = won.max(axis=0)
+    weights = np.exp(won - largest)
+    total = weights.sum(axis=0)
+    return np.einsum("k,kdp->dp", stakes, weights) / total, largest + np.log(total)
 
 
 def _take_best(chances: np.ndarray, returns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -184,11 +199,15 @@ def _take_best(chances: np.ndarray, returns: np.ndarray) -> tuple[np.ndarray, np
     return np.take_along_axis(returns, index[..., :1], axis=-1)[..., 0], best
 
 
-def _lower_expectations(cells: np.ndarray, pairs: int) -> np.ndarray:
-    """Cell probabilities (4, 2, K) by one standard error worse: the best of many events looks too good."""
+def _shift_expectations(cells: np.ndarray, pairs: int, errors: float) -> np.ndarray:
+    """Cell probabilities (4, 2, K), better by so many standard errors, or worse: the best of many events looks
+    too good."""
     gain, loss, both, _ = cells
-    error = np.sqrt(np.clip(cells[:2] * (1 - cells[:2]), 0, None) / pairs)
-    gain, loss = np.maximum(gain - error[0], gain / (pairs + 1)), loss + error[1]
+    error = errors * np.sqrt(np.clip(cells[:2] * (1 - cells[:2]), 0, None) / pairs)
+    gain, loss = (
+        np.maximum(gain + error[0], gain / (pairs + 1)),
+        np.maximum(loss - error[1], loss / (pairs + 1)),
+    )
     return np.stack([gain, loss, both, np.maximum(1 - gain - loss - both, 0)])
 
 
@@ -284,7 +303,7 @@ class MomentBets:
     world: np.ndarray
 
     def log_growth(self, block: PairCounts) -> np.ndarray:
-        """(1, S): the increase of the log wealth against the span by a block."""
+        """(S,): the increase of the log wealth against the span by a block."""
         size = len(self.thresholds) + 1
         bins = np.searchsorted(self.thresholds, block.levels, side="right")[block.which]
         counts = np.bincount(bins @ np.array([size, 1]), block.counts, minlength=size**2)
@@ -294,7 +313,7 @@ class MomentBets:
         gain = np.where(up, self.gains[:, in_1], self.gains[:, in_0])
         loss = np.where(up, self.losses[:, in_0], self.losses[:, in_1])
         growth = np.log1p(gain - loss - self.costs[:, None]) @ counts[cells]
-        return np.repeat(growth, self.parts)[None]
+        return np.repeat(growth, self.parts)
 
 
 def choose_moment_bets(

@@ -23,7 +23,6 @@ from audits.statistics.score_histogram import ScoreHistogram
 from audits.statistics.score_pairs import PairCounts, join_blocks
 
 RECENT_PAIRS = 32_768  # kept pair by pair, to estimate how the two games of a pair depend on each other
-LATE_START = 65_536  # pairs; bets chosen from fewer lose several nats if the loss hardly exceeds the claim
 _MAX_RECENT_BLOCKS = 16  # in which these pairs are kept
 _SEPARATED = np.array([-100.0, 100.0])  # scores that separate the worlds, also as log-likelihood ratios
 
@@ -168,7 +167,6 @@ class Betting:
 
     epsilon_claim: the ε under test in nats; None computes the bound only.
     epsilon_max: the end of the grid of ε in nats, at most 100.
-    keep_half: whether half of the wealth is kept until `LATE_START` pairs have been played.
     curve: tests a privacy curve in place of one ε; the bound is then the ε at δ of the largest curve of its
         family that is false. claim_only: bet against the claim alone, and faster.
     log_ratios: whether scores are log-likelihood ratios of world 1 to world 0, which saves games. If they are
@@ -185,7 +183,6 @@ class Betting:
         confidence: float,
         epsilon_claim: float | None = None,
         epsilon_max: float = EPSILON_MAX,
-        keep_half: bool = False,
         curve: PrivacyCurve | None = None,
         claim_only: bool = False,
         log_ratios: bool = False,
@@ -205,13 +202,12 @@ class Betting:
         self._histogram = ScoreHistogram(log_ratios=log_ratios)
         self._recent: deque[PairCounts] = deque()
         self._log_ratios = log_ratios
-        self._bets: list[tuple[int, Bets | MomentBets]] = []  # with the index of their first bettor
+        self._bets: list[tuple[int, Bets | MomentBets]] = []  # with the index of their bettor
         self._bets_from = 0
-        self._pairs_played = 0
-        # Of three bettors on events, perhaps three who take scores for log-likelihood ratios, and perhaps one
-        # on Rényi divergences. If half is kept, of twice as many, of whom half start late.
-        self._bettors = (6 if log_ratios else 3) + bool(self.hypotheses.orders)
-        self._log_wealth = np.zeros(((2 if keep_half else 1) * self._bettors, len(self.hypotheses)))
+        # A bettor on events, perhaps one who takes scores for log-likelihood ratios, and perhaps one on Rényi
+        # divergences.
+        self._bettors = 1 + log_ratios + bool(self.hypotheses.orders)
+        self._log_wealth = np.zeros((self._bettors, len(self.hypotheses)))
         self._peak = np.zeros(len(self.hypotheses))
 
     def update(self, block: PairCounts) -> None:
@@ -224,17 +220,12 @@ class Betting:
             self._choose_bets()
 
     def _play_bets(self, block: PairCounts) -> None:
-        for first, bets in self._bets:
-            growth = bets.log_growth(block)
-            self._log_wealth[first : first + len(growth), bets.span] += growth
-            late = self._bettors + first
-            if self._pairs_played >= LATE_START and late < len(self._log_wealth):
-                self._log_wealth[late : late + len(growth), bets.span] += growth
+        for bettor, bets in self._bets:
+            self._log_wealth[bettor, bets.span] += bets.log_growth(block)
         spans = [bets.span for _, bets in self._bets]
         if spans:
             span = slice(min(span.start for span in spans), max(span.stop for span in spans))
             self._peak[span] = np.maximum(self._peak[span], _log_mean(self._log_wealth[:, span]))
-        self._pairs_played += block.pairs
 
     def start_again(self, blocks: Iterable[PairCounts]) -> None:
         """Continue with another distinguisher and the same wealth; blocks: its scores of earlier blocks."""
@@ -259,11 +250,11 @@ class Betting:
         choose = partial(choose_bets, self.hypotheses, self._histogram, self._recent, rejected=rejected)
         chosen: list[tuple[int, Bets | MomentBets | None]] = [(0, choose())]
         if self._log_ratios:
-            chosen.append((3, choose(log_ratios=True)))
+            chosen.append((1, choose(log_ratios=True)))
         if self.hypotheses.orders:
             moments = choose_moment_bets(self.hypotheses, self._histogram, rejected=rejected)
             chosen.append((self._bettors - 1, moments))
-        self._bets = [(first, bets) for first, bets in chosen if bets is not None]
+        self._bets = [(bettor, bets) for bettor, bets in chosen if bets is not None]
         self._bets_from = self.pairs
 
     @property
@@ -342,11 +333,10 @@ def _separate_worlds(betting: Betting, block_sizes: Iterable[int], *, points: in
     # The fewest blocks to each choice that hold the recent pairs begin here.
     starts = np.concatenate([[0], ends])
     recent = starts[np.searchsorted(starts, np.maximum(stops - RECENT_PAIRS, 0), side="right") - 1]
-    parts = np.union1d(recent, ends[ends >= LATE_START][:1])
     if len(ends):
         stops = np.union1d(stops, ends[np.linspace(0, len(ends) - 1, points).round().astype(int)])
     reported = set(stops.tolist())
-    for pairs in np.diff(np.union1d(stops, parts), prepend=0):
+    for pairs in np.diff(np.union1d(stops, recent), prepend=0):
         betting.update(PairCounts(_SEPARATED, np.array([[0, 1]]), np.array([pairs])))
         if betting.pairs in reported:
             yield betting.pairs

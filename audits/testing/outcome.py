@@ -19,7 +19,7 @@ from audits.registry.suggestions import unknown_name
 from audits.reports.data_pair import DataPair
 from audits.reports.formatting import name_table
 from audits.runs.example_games import find_data, find_telling_games, format_games
-from audits.runs.plan import MAX_BLOCK_PAIRS, BlockSizes, Plan, first_block_pairs, keeps_half
+from audits.runs.plan import MAX_BLOCK_PAIRS, BlockSizes, Plan, first_block_pairs
 from audits.runs.replay import FOUND_FILE, Replay, write_replay
 from audits.runs.verdict import Verdict
 from audits.statistics.betting import EPSILON_MAX, ceiling, is_refutable
@@ -285,8 +285,7 @@ def _plan_betting(
     share = error if claim.curve is None else error / 2  # a curve is tested beside (ε, δ)
     first = min(first_block_pairs(games, until_refuted=until_refuted), block)
     sizes = BlockSizes(games, first, block)
-    half = keeps_half(games, until_refuted=until_refuted)
-    return sizes, {"delta": claim.delta, "confidence": compute_confidence(share), "keep_half": half}
+    return sizes, {"delta": claim.delta, "confidence": compute_confidence(share)}
 
 
 def check_power(games: int, *, claim: Claim, error: float, until_refuted: bool = False) -> None:
