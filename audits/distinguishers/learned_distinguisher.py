@@ -26,7 +26,7 @@ from audits.distinguishers.view_features import ViewCounts, follows_a_number, jo
 from audits.statistics.score_pairs import Events, PairCounts
 
 _HELD_OUT = 4  # one game in four is not trained on: events, stakes and the kind are chosen by these games
-_MAX_HELD_OUT_PAIRS = 65_536
+_MAX_HELD_OUT_PAIRS, _MAX_HELD_OUT_CELLS = 65_536, 2**23  # beyond both, the oldest held-out blocks are dropped
 _MOST_PAIRS = 2**20  # of training: more hardly make a distinguisher better, and none is bet on
 _MAX_CELLS = 2**24  # numbers in the views kept for training, 128 MB; beyond, every second pair is kept
 _PILOT_PAIRS = 4_096  # from which on the bins of entries stay as they are, and every pair is counted in them
@@ -42,7 +42,7 @@ _STANDARD_ERRORS = 3.0  # by which a bound is below its estimate
 # times more, and at the end; and they may be given up.
 _COSTLY = {"quadrants": 32_768, "trees": 131_072}
 _COSTLY_FACTOR = 4
-_BETTER = 0.02  # of its bound, by which a distinguisher must be better to replace another: bets start again
+_BETTER = 0.05  # of its bound, by which a distinguisher must be better to replace another: bets start again
 _FEW_TO_FIT = 1_024  # distinct views up to which nothing is fitted by scikit-learn
 _SMALL_LEAF, _LEAVES = 64, 100  # games in a leaf of a tree, at least: so many, or one of so many parts
 _THRESHOLDS = 64  # of the events by which kinds are compared
@@ -78,7 +78,10 @@ class DistinguisherTraining:
         if self._held_out_pairs * _HELD_OUT < self._seen:  # which are kept depends on their sizes alone
             self._held_out_pairs += block.pairs
             self._held_out.append(block)
-            while sum(kept.pairs for kept in self._held_out[1:]) >= _MAX_HELD_OUT_PAIRS:
+            while (
+                sum(kept.pairs for kept in self._held_out[1:]) >= _MAX_HELD_OUT_PAIRS
+                and sum(kept.rows.size for kept in self._held_out) > _MAX_HELD_OUT_CELLS
+            ):
                 self._held_out.pop(0)
         else:
             self._games.add(block)
