@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from typing import Any
 
@@ -126,7 +127,11 @@ def regress_on_bins(views: ViewCounts, marginals: MarginalCounts, resolution: in
 def _regress(rows: np.ndarray, views: ViewCounts) -> np.ndarray:
     """The weights (T,) of a logistic regression on the terms (m, T) of the views, with half their squares as a
     penalty, by Newton's method. scikit-learn would take longer to import than this takes."""
-    rows, worlds, times = _stack_worlds(rows, views)
+    with one_thread():
+        return _minimise_loss(*_stack_worlds(rows, views))
+
+
+def _minimise_loss(rows: np.ndarray, worlds: np.ndarray, times: np.ndarray) -> np.ndarray:
     terms = np.column_stack([rows, np.ones(len(rows))])
     penalty = np.append(np.ones(rows.shape[1]), 1e-9)
     weights, loss = np.zeros(terms.shape[1]), np.inf
@@ -212,16 +217,19 @@ def require_sklearn(views: int) -> None:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Keep the libraries beneath scikit-learn to one thread, as jobs are for the user to choose.
+    """Keep the libraries beneath numpy and scikit-learn to one thread, as jobs are for the user to choose.
     More threads wait for each other on a busy machine, and sum in another order."""
-    with _thread_controller().limit(limits=1):
+    controller = _find_threads("sklearn" in sys.modules)
+    with nullcontext() if controller is None else controller.limit(limits=1):
         yield
 
 
-@lru_cache(maxsize=1)
-def _thread_controller() -> Any:
-    import sklearn.ensemble  # loads the libraries that the controller must find  # noqa: F401
-    from threadpoolctl import ThreadpoolController  # comes with scikit-learn
+@lru_cache(maxsize=2)
+def _find_threads(with_sklearn: bool) -> Any:
+    """What limits the threads of the libraries that are loaded; None if it is not installed."""
+    if importlib.util.find_spec("threadpoolctl") is None:  # it comes with scikit-learn
+        return None
+    from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
 
