@@ -130,7 +130,7 @@ def find_bins(column: np.ndarray, cuts: np.ndarray) -> np.ndarray:
 def choose_cuts(column: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, ...]:
     """The cuts at each of `RESOLUTIONS`, for values (m,) that occurred `times` (m,).
     Quantiles are those of the values that are no point masses."""
-    order = np.argsort(column, kind="stable")
+    order = np.argsort(column)
     first = np.flatnonzero(np.diff(column[order], prepend=-np.inf) > 0)
     values, mass = column[order][first], np.add.reduceat(times[order], first)
     if len(values) <= _LISTED:
@@ -229,12 +229,14 @@ def bound_log_ratios(
     world: np.ndarray, both: np.ndarray, *, pairs: int, delta: float, errors: float
 ) -> np.ndarray:
     """(2, ...): about the ε (nats) that events certify, row b for those that are likelier in world b: the log
-    ratio of their probabilities, minus so many standard errors. Shapes: world (2, ...), the games of each
+    ratio of their probabilities, so many standard errors worse. Shapes: world (2, ...), the games of each
     world in the events; both (...), the pairs with both in them, which add nothing to the error."""
-    chances = (world + 0.5) / (pairs + 1)
-    gain, loss = np.maximum(chances - delta, 1e-300), chances[::-1]
-    scatter = np.maximum(1 / gain + 1 / loss - 2 * both / (pairs + 1) / (gain * loss), 0)
-    return np.asarray(np.log(gain / loss) - errors * np.sqrt(scatter / pairs))
+    # Score limits of the number of pairs with one game in the event, which hold also if there are few.
+    only = world - both
+    z = errors / np.sqrt(2)
+    centre, width = only + z**2 / 2, z * np.sqrt(only + z**2 / 4)
+    gain = np.maximum(both + centre - width - delta * pairs, 1e-300)
+    return np.asarray(np.log(gain / (both + centre + width)[::-1]))
 
 
 def _bound_quadrants(

@@ -18,7 +18,7 @@ from arena import Answer, Answers, InvalidArgument, Models, Played, Received, Re
 from arena.messages import list_answers
 from arena.released.encoding import ABSENT, value_columns
 from arena.sample import freeze
-from audits.statistics.score_pairs import PairCounts, Unpacker, check_counts, check_indices
+from audits.statistics.score_pairs import PairCounts, Unpacker, check_counts, check_indices, smallest_type
 
 MAX_ROUNDS = 64  # answers that are features by themselves; longer games give sums over stretches of rounds
 MAX_MOVES = 64  # numbers of a training run that are features by themselves
@@ -27,7 +27,8 @@ _LARGEST = 1e300  # stands for infinity, which classifiers reject
 _LARGEST_INTEGER = 2.0**53  # up to which doubles hold every integer
 INFINITE = 1e299  # from which on features are no magnitudes, but stand for infinity, NaN or nothing
 _MAGIC = b"view"
-_HEAD = struct.Struct("<qqq")
+_HEAD = struct.Struct("<qqqq")
+_TYPES = {code: np.dtype(f"<{code}") for code in "bhid"}  # of columns, the smallest first
 _MAX_UNPACKED = 1 << 24  # bytes of a compressed block; larger ones are not compressed
 # Many different views are mostly noise: compressing them saves little and takes longer than the games.
 _MAX_COMPRESSED = 1_024  # distinct views
@@ -211,11 +212,15 @@ class ViewCounts:
         return PairCounts.of(world0, world1, self.counts)
 
     def to_bytes(self) -> bytes:
-        """A compact, canonical encoding."""
+        """A compact, canonical encoding: every column, index and count in the fewest bytes that hold it."""
         names = "\n".join(self.names).encode()
-        head = _HEAD.pack(len(self.rows), len(self.counts), len(names))
-        body = self.rows.astype("<f8").tobytes() + self.which.astype("<i8").tobytes()
-        raw = head + names + body + self.counts.astype("<i8").tobytes()
+        kinds = [_find_type(column) for column in self.rows.T]
+        largest = int(self.counts.max(initial=0))
+        head = _HEAD.pack(len(self.rows), len(self.counts), len(names), largest)
+        parts = [column.astype(kind) for column, kind in zip(self.rows.T, kinds, strict=True)]
+        parts += [self.which.astype(smallest_type(len(self.rows))), self.counts.astype(smallest_type(largest))]
+        types = "".join(kind.char for kind in kinds).encode()
+        raw = head + names + types + b"".join(part.tobytes() for part in parts)
         few = len(self.rows) <= _MAX_COMPRESSED and len(raw) <= _MAX_UNPACKED
         return _MAGIC + zlib.compress(raw, 6 if few else 0)
 
@@ -224,18 +229,27 @@ class ViewCounts:
         """The inverse of `to_bytes`, checked, whoever wrote the bytes. Raises: InvalidArgument."""
         try:
             unpacker = Unpacker(blob.removeprefix(_MAGIC), _MAX_UNPACKED)
-            m, k, letters = _HEAD.unpack(unpacker.read(_HEAD.size))
+            m, k, letters, largest = _HEAD.unpack(unpacker.read(_HEAD.size))
             names = unpacker.read(letters).decode()
             columns = tuple(names.split("\n")) if names else ()
-            width = len(columns)
-            if min(m, k) < 0 or m > 2 * k:
+            if min(m, k, largest) < 0 or m > 2 * k:
                 raise ValueError("it has more views than games")
-            raw = unpacker.read_last(8 * (m * width + 3 * k))
-            rows = np.frombuffer(raw, "<f8", m * width).reshape(m, width)
-            which = np.frombuffer(raw, "<i8", 2 * k, 8 * m * width).reshape(k, 2)
-            counts = np.frombuffer(raw, "<i8", k, 8 * (m * width + 2 * k))
-            block = cls(rows.astype(np.float64), which.astype(np.int64), counts.astype(np.int64), columns)
+            found = [_TYPES.get(code) for code in unpacker.read(len(columns)).decode()]
+            kinds = [kind for kind in found if kind is not None]
+            if len(kinds) != len(columns):
+                raise ValueError("a column has an unknown type")
+            types = [*kinds, smallest_type(m), smallest_type(largest)]
+            sizes = [n * kind.itemsize for n, kind in zip([m] * len(kinds) + [2 * k, k], types, strict=True)]
+            raw, ends = unpacker.read_last(sum(sizes)), np.cumsum(sizes)
+            *parts, which, counts = (
+                np.frombuffer(raw[end - size : end], kind)
+                for end, size, kind in zip(ends, sizes, types, strict=True)
+            )
+            rows = np.stack(parts, axis=1).astype(np.float64) if parts else np.zeros((m, 0))
+            block = cls(rows, which.reshape(k, 2).astype(np.int64), counts.astype(np.int64), columns)
             block.check()
+            if [_find_type(column) for column in rows.T] != kinds or counts.max(initial=0) != largest:
+                raise ValueError("a number takes more bytes than it needs")
         except (zlib.error, struct.error, ValueError) as error:
             raise InvalidArgument(f"the bytes do not encode the views of a block ({error})") from error
         return block
@@ -250,6 +264,16 @@ class ViewCounts:
         check_indices(self.which, len(self.rows))
         if not (_increase(self.rows) and _increase(self.which)):
             raise ValueError("its views or pairs are not in order")
+
+
+def _find_type(column: np.ndarray) -> np.dtype:
+    """The smallest of `_TYPES` that holds these numbers exactly."""
+    low, high = column.min(initial=0.0), column.max(initial=0.0)
+    for kind in list(_TYPES.values())[:-1]:
+        limits = np.iinfo(kind)
+        if limits.min <= low and high <= limits.max:
+            return kind if (np.floor(column) == column).all() else _TYPES["d"]
+    return _TYPES["d"]
 
 
 def _increase(rows: np.ndarray) -> bool:
@@ -289,7 +313,7 @@ def distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             break
         group = np.cumsum(first)[tied]
         values = key[order[tied]]
-        ordered = np.lexsort((values, group)) if group[-1] > 1 else np.argsort(values, kind="stable")
+        ordered = np.lexsort((values, group)) if group[-1] > 1 else np.argsort(values)
         order[tied] = order[tied][ordered]
         values = key[order[tied]]
         first[tied[1:]] |= values[1:] != values[:-1]

@@ -14,6 +14,7 @@ from arena import (
     Adversary,
     GameAdversary,
     Learner,
+    NotConforming,
     NothingTested,
     Played,
     PlayerError,

@@ -129,9 +129,9 @@ def choose_bets(
     pairs = histogram.pairs
     max_stake = 1.0 - 0.5 / (pairs + 1)
     loss = (counts + 0.5) / (pairs + 1)
-    cells = high = single_cells(loss, overlap_chances(events, recent, loss))
+    cells = low = high = single_cells(loss, overlap_chances(events, recent, loss))
     if not log_ratios:
-        cells, high = (_shift_expectations(cells, pairs, errors) for errors in (-1, 1))
+        low, high = (_shift_expectations(cells, pairs, errors) for errors in (-1, 1))
     probes = hypotheses.choose_probes(rejected)
     odds = single_returns(*(part.ravel() for part in hypotheses.list_conditions(probes)))
     slopes = np.einsum("cdk,cn->dkn", high, odds).reshape(2, -1, len(probes), odds.shape[1] // len(probes))
@@ -143,48 +143,61 @@ def choose_bets(
     epsilons, deltas = hypotheses.list_conditions(points)
     returns = single_returns(epsilons, deltas)  # (4, P, M)
     nodes = np.unique(np.linspace(0, len(points) - 1, _MAX_NODES).astype(int))
-    at_nodes = _take_best(cells[:, :, :, None], returns[:, None, None, nodes])[0]
-    _, growth = kelly_stakes(cells[:, :, :, None], at_nodes, max_stake)
+    at_nodes = _take_best(low[:, :, :, None], returns[:, None, None, nodes])[0]
+    _, growth = kelly_stakes(low[:, :, :, None], at_nodes, max_stake)
     event = growth.argmax(axis=1)[:, np.searchsorted(nodes, np.arange(len(points)), side="right") - 1]
     own = np.take_along_axis(cells, event[None], axis=2)
     singles, condition = _take_best(own, returns[:, None])
     singles = np.broadcast_to(singles, own.shape)
-    growth = kelly_stakes(own, singles, max_stake)[1]
+    stakes, growth = kelly_stakes(own, singles, max_stake)
     couples, couple = np.unique(event.T, axis=0, return_inverse=True)
     couple = couple.ravel()
     chances = double_cells(events, couples, counts, pairs, recent)[couple].T  # (16, P)
     # Both directions at once use the condition of the one that pays more.
     place = np.arange(len(points)), condition[growth.argmax(axis=0), np.arange(len(points))]
     double = double_returns(epsilons[place], deltas[place])
-    choices = np.stack([singles[_FIRST, 0], singles[_SECOND, 1], double], axis=1)  # (16, 3, P)
+    # The counts of all games determine the mean return, and the table of recent pairs does not.
+    missing = (own * singles).sum(axis=(0, 1)) / 2 - (chances * double).sum(axis=0)
     if log_ratios:
-        chances = np.broadcast_to(chances[:, None], choices.shape)
-        stakes = best_stake(chances, choices, max_stake)
-        won = (chances * np.log1p(stakes * choices)).sum(axis=0)
+        both = best_stake(chances, double, max_stake, missing)
+        won_by_both = _count_winnings(chances, double, both, missing)
     else:
-        stakes, won = mix_stakes(chances, choices, pairs, max_stake)
-    best = won.argmax(axis=0), np.arange(len(points))
+        stakes, growth = mix_stakes(own, singles, pairs, max_stake)
+        both, won_by_both = mix_stakes(chances, double, pairs, max_stake, missing)
+    choices = np.stack([singles[_FIRST, 0], singles[_SECOND, 1], double], axis=1)  # (16, 3, P)
+    best = np.vstack([growth, won_by_both]).argmax(axis=0), np.arange(len(points))
     return Bets(
         span=slice(rejected, stop),
         parts=np.diff(points, prepend=rejected - 1),
         events=events,
         couples=couples,
         couple=couple,
-        log_factors=np.log1p(stakes[best] * choices[:, *best]),
+        log_factors=np.log1p(np.vstack([stakes, both])[best] * choices[:, *best]),
     )
 
 
+def _count_winnings(
+    chances: np.ndarray, returns: np.ndarray, stake: np.ndarray | float, missing: np.ndarray | float
+) -> np.ndarray:
+    """The expected log growth of a stake, if the mean return is more by `missing` than the chances say."""
+    return np.asarray((chances * np.log1p(stake * returns)).sum(axis=0) + stake * missing)
+
+
 def mix_stakes(
-    chances: np.ndarray, returns: np.ndarray, pairs: int, max_stake: float
+    chances: np.ndarray,
+    returns: np.ndarray,
+    pairs: int,
+    max_stake: float,
+    missing: np.ndarray | float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The next stake of a mixture of stakes, and the logarithm of what it would have won in so many pairs, up to
-    a constant. Shapes: chances (16, P), returns (16, 3, P); results (3, P)."""
+    """The mean of stakes, each weighed by what it would have won in so many pairs, and the logarithm of what
+    all would have won, up to a constant. Shapes as of `best_stake`."""
     stakes = max_stake * _STAKES
-    won = np.stack([pairs * np.einsum("cp,cdp->dp", chances, np.log1p(stake * returns)) for stake in stakes])
+    won = pairs * np.stack([_count_winnings(chances, returns, stake, missing) for stake in stakes])
     largest = won.max(axis=0)
     weights = np.exp(won - largest)
     total = weights.sum(axis=0)
-    return np.einsum("k,kdp->dp", stakes, weights) / total, largest + np.log(total)
+    return np.tensordot(stakes, weights, 1) / total, largest + np.log(total)
 
 
 def _take_best(chances: np.ndarray, returns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -245,15 +258,17 @@ def double_cells(
     return table.reshape(-1, 16)
 
 
-def best_stake(chances: np.ndarray, returns: np.ndarray, max_stake: float) -> np.ndarray:
-    """The stake x in [0, max_stake] that maximises Σ_c p_c log(1 + x r_c), by bisection of the slope.
-    Shapes: chances and returns (c, ...); result (...)."""
+def best_stake(
+    chances: np.ndarray, returns: np.ndarray, max_stake: float, missing: np.ndarray | float = 0.0
+) -> np.ndarray:
+    """The stake x in [0, max_stake] that maximises Σ_c p_c log(1 + x r_c) + x · missing, by bisection of the
+    slope. Shapes: chances and returns (c, ...); missing and result (...)."""
     gains = chances * returns
     low = np.zeros(gains.shape[1:])
     high = np.full_like(low, max_stake)
     for _ in range(_BISECTION_STEPS):
         middle = (low + high) / 2
-        rising = (gains / (1.0 + middle * returns)).sum(axis=0) > 0
+        rising = (gains / (1.0 + middle * returns)).sum(axis=0) + missing > 0
         low, high = np.where(rising, middle, low), np.where(rising, high, middle)
     return low
 

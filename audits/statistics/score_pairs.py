@@ -87,7 +87,7 @@ class PairCounts:
         size = len(self.levels)
         gaps = np.diff(self.which[:, 0] * size + self.which[:, 1], prepend=-1) - 1
         largest = [int(array.max(initial=0)) for array in (self.counts, gaps)]
-        types = [np.dtype("<f8"), *map(_smallest_type, largest)]
+        types = [np.dtype("<f8"), *map(smallest_type, largest)]
         arrays = zip((self.levels, self.counts, gaps), types, strict=True)
         head = _HEAD.pack(size, len(gaps), *largest)
         raw = head + b"".join(_split_bytes(array.astype(kind)) for array, kind in arrays)
@@ -105,7 +105,7 @@ class PairCounts:
             k, m, *largest = _HEAD.unpack(unpacker.read(_HEAD.size))
             if min(k, m, *largest) < 0:
                 raise ValueError("a number of scores is negative")
-            types = [np.dtype("<f8"), *map(_smallest_type, largest)]
+            types = [np.dtype("<f8"), *map(smallest_type, largest)]
             sizes = [n * kind.itemsize for n, kind in zip((k, m, m), types, strict=True)]
             raw, ends = unpacker.read_last(sum(sizes)), np.cumsum(sizes)
             parts = [raw[end - size : end] for size, end in zip(sizes, ends, strict=True)]
@@ -183,7 +183,7 @@ def check_scores(scores: np.ndarray) -> np.ndarray:
     return np.asarray(scores, np.float64) + 0.0
 
 
-def _smallest_type(largest: int) -> np.dtype:
+def smallest_type(largest: int) -> np.dtype:
     """The smallest unsigned type, little-endian, that holds this number."""
     return np.min_scalar_type(largest).newbyteorder("<")
 

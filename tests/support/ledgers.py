@@ -91,10 +91,13 @@ def pack_views(
 ) -> bytes:
     """The encoding of a block of views, of whatever numbers."""
     rows, counts, text = [[*row] for row in rows], [*counts], "\n".join(names).encode()
-    raw = struct.pack("<qqq", *(head or (len(rows), len(counts), len(text)))) + text
-    raw += b"".join(struct.pack(f"<{len(row)}d", *row) for row in rows)
-    raw += b"".join(struct.pack("<2q", *pair) for pair in which)
-    return b"view" + zlib.compress(raw + struct.pack(f"<{len(counts)}q", *counts))
+    whole = all(float(number).is_integer() for row in rows for number in row)
+    raw = struct.pack("<4q", *(head or (len(rows), len(counts), len(text))), max(counts)) + text
+    raw += (b"b" if whole else b"d") * len(rows[0])
+    for column in zip(*rows, strict=True):
+        raw += struct.pack(f"<{len(column)}b", *column) if whole else struct.pack(f"<{len(column)}d", *column)
+    raw += b"".join(struct.pack("<2B", *pair) for pair in which)
+    return b"view" + zlib.compress(raw + struct.pack(f"<{len(counts)}B", *counts))
 
 
 def _write(entries: Mapping[str, Any]) -> str:
