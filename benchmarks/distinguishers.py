@@ -58,13 +58,11 @@ class NoisyVector(CountingLearner):
 
     name = "noisy-vector"
     theorem = "none: a benchmark"
+    one_number = False
 
     queries: int = queries_setting(5)
     noise: str = setting(LAPLACE, help="the noise of a count", check=one_of(*NOISES))
     shape: str = setting(PLAIN, help="what is released", check=one_of(*SHAPES))
-
-    def allocate(self, games: int) -> np.ndarray:
-        return np.empty((games, self.queries))
 
     def answer(self, values: QueryValues, rng: np.random.Generator, out: np.ndarray) -> None:
         counts, scale = values.columns(), 1 / self.epsilon

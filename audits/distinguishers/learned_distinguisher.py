@@ -40,7 +40,7 @@ _MAX_BINS = 256  # of all entries, up to which they are fitted together
 _STANDARD_ERRORS = 3.0  # by which a bound is below its estimate
 # Beginnings of the names of kinds that take long to fit. They are tried from so many pairs on, then at so many
 # times more, and at the end; and they may be given up.
-_COSTLY = {"quadrants": 32_768, "trees": 131_072}
+_COSTLY = {"quadrants": 32_768, "trees": 524_288}
 _COSTLY_FACTOR = 4
 _BETTER = 0.05  # of its bound, by which a distinguisher must be better to replace another: bets start again
 _FEW_TO_FIT = 1_024  # distinct views up to which nothing is fitted by scikit-learn
