@@ -6,6 +6,7 @@ Validity: docs/proofs/learned_distinguisher.md.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
@@ -13,38 +14,41 @@ import numpy as np
 
 from audits.distinguishers.marginal_ratios import Entries, MarginalCounts, QuadrantEvents, bound_log_ratios
 from audits.distinguishers.view_classifiers import (
-    FEW_FEATURES,
     BoostedTrees,
     Distinguisher,
     MarginalTerms,
     Regression,
     SmoothTerms,
     ViewFrequencies,
+    has_sklearn,
     regress_on_bins,
 )
 from audits.distinguishers.view_features import ViewCounts, follows_a_number, join_views
 from audits.statistics.score_pairs import Events, PairCounts
 
 _HELD_OUT = 4  # one game in four is not trained on: events, stakes and the kind are chosen by these games
-_MAX_HELD_OUT_PAIRS, _MAX_HELD_OUT_CELLS = 65_536, 2**23  # beyond both, the oldest held-out blocks are dropped
+_MAX_HELD_OUT_PAIRS, _MAX_HELD_OUT_CELLS = (
+    65_536,
+    2**23,
+)  # beyond both, the oldest held-out blocks are dropped
 _MOST_PAIRS = 2**20  # of training: more hardly make a distinguisher better, and none is bet on
 _MAX_CELLS = 2**24  # numbers in the views kept for training, 128 MB; beyond, every second pair is kept
 _PILOT_PAIRS = 4_096  # from which on the bins of entries stay as they are, and every pair is counted in them
 _MAX_COUNTED_VIEWS = 65_536  # distinct views up to which their frequencies are used
 _FEW_VIEWS = 64  # distinct views up to which nothing but their frequencies is used
 _TIE = 0.05  # of the largest bound, by which a simpler kind may fall short: chance decides as much
-# Kinds below this share of the best bound are given up, and of many features those below a simpler kind ...
-_PROMISING = 0.7
-_TRIAL_PAIRS = 32_768  # ... once so many pairs were trained on, or twice as many of few features
-_MAX_BINS = 256  # of all entries, up to which they are fitted together
-_STANDARD_ERRORS = 3.0  # by which a bound is below its estimate
-# Beginnings of the names of kinds that take long to fit. They are tried from so many pairs on, then at so many
-# times more, and at the end; and they may be given up.
+# Kinds that take long to fit. They are tried from so many pairs on, then at so many times more, and at the end.
 _COSTLY = {"quadrants": 32_768, "trees": 524_288}
 _COSTLY_FACTOR = 4
+_TRIAL_PAIRS = (
+    32_768  # to which about as many are fitted first; all pairs only if the bound is then at least ...
+)
+_PROMISING = 0.7  # ... this share of the largest, and otherwise the kind is given up
+_MAX_BINS = 256  # of all entries, up to which they are fitted together
+_STANDARD_ERRORS = 3.0  # by which a bound is below its estimate
 _BETTER = 0.05  # of its bound, by which a distinguisher must be better to replace another: bets start again
 _FEW_TO_FIT = 1_024  # distinct views up to which nothing is fitted by scikit-learn
-_SMALL_LEAF, _LEAVES = 64, 100  # games in a leaf of a tree, at least: so many, or one of so many parts
+_LEAF = 0.01  # of the games, in a leaf of a tree, at least; or `SMALL_LEAF` games
 _THRESHOLDS = 64  # of the events by which kinds are compared
 
 
@@ -60,7 +64,7 @@ class DistinguisherTraining:
         self._pairs, self._delta = min(pairs, _MOST_PAIRS), delta
         self._games = TrainingGames()
         self._lost: set[str] = set()  # kinds that fell far behind and are given up
-        self._next_trials = dict(_COSTLY)  # pairs at which kinds that take long to fit are tried again
+        self._next_trials: dict[str, float] = dict(_COSTLY)  # pairs at which they are tried again
         self._chosen = ""
         self._held_out: list[ViewCounts] = []
         self._seen = self._held_out_pairs = self._learned_from = 0
@@ -103,41 +107,45 @@ class DistinguisherTraining:
         """The simplest distinguisher with about the largest bound on held-out games; None if it is not better
         than the last one."""
         views, marginals = self._games.join()
-        checked = join_views(self._held_out)
-        tried = self._list_trials()
-        learned = {
-            name: fit()
-            for name, fit in _list_kinds(
-                views, marginals, {*tried, self._chosen.split()[0]} if self._chosen else tried
-            )
-            if name not in self._lost
-        }
+        checked = join_views(self._list_recent())
 
         def bound(distinguisher: Distinguisher) -> float:
             return _bound_epsilon(checked.count_scores(distinguisher(checked)), self._delta)
 
+        learned = {name: fit(views) for name, fit in _list_kinds(views, marginals)}
         bounds = {name: bound(distinguisher) for name, distinguisher in learned.items()}
+        few = views.thin(max(1, views.pairs // _TRIAL_PAIRS))
+        for kind in self._list_trials():
+            fits = dict(_list_costly_kinds(kind, few, marginals))
+            trials = {name: fit(few) for name, fit in fits.items()}
+            promise = {name: bound(distinguisher) for name, distinguisher in trials.items()}
+            best = max(promise, key=promise.__getitem__, default="")
+            if best and promise[best] >= _PROMISING * max(bounds.values()):
+                learned[best] = trials[best] if few is views else fits[best](views)
+                bounds[best] = bound(learned[best])
+            else:
+                self._next_trials[kind] = math.inf
         largest = max(bounds.values())
-        wide = len(views.names) > FEW_FEATURES
-        if views.pairs >= (_TRIAL_PAIRS if wide else 2 * _TRIAL_PAIRS):
-            least = _PROMISING * largest
-            for name, of_kind in bounds.items():
-                if name.startswith(tuple(_COSTLY)) and of_kind < least:
-                    self._lost.add(name)
-                if wide:
-                    least = max(least, of_kind)
         before = 0.0 if self.distinguisher is None else bound(self.distinguisher)
         if before > 0 and largest < (1 + _BETTER) * before:
             return None
         enough = largest - _TIE * abs(largest)
-        self._chosen = next(name for name, of_kind in bounds.items() if of_kind >= enough)
-        return learned[self._chosen]
+        return learned[next(name for name, of_kind in bounds.items() if of_kind >= enough)]
 
-    def _list_trials(self) -> set[str]:
+    def _list_trials(self) -> list[str]:
         """The kinds that take long to fit and are tried now."""
-        due = {kind for kind, pairs in self._next_trials.items() if self.done or self._seen >= pairs}
+        due = [
+            kind
+            for kind, at in self._next_trials.items()
+            if self._seen >= at or (self.done and at < math.inf)
+        ]
         self._next_trials |= dict.fromkeys(due, _COSTLY_FACTOR * self._seen)
         return due
+
+    def _list_recent(self) -> list[ViewCounts]:
+        """The latest blocks that are held out, enough to compare kinds."""
+        pairs = np.cumsum([block.pairs for block in reversed(self._held_out)])
+        return self._held_out[-1 - int(np.searchsorted(pairs, _MAX_HELD_OUT_PAIRS)) :]
 
 
 def learn_distinguisher(blocks: Sequence[ViewCounts]) -> Distinguisher:
@@ -147,7 +155,7 @@ def learn_distinguisher(blocks: Sequence[ViewCounts]) -> Distinguisher:
     if len(views.rows) <= _FEW_TO_FIT:
         return ViewFrequencies.fit(views)
     additive = MarginalCounts.of(Entries(views.names, False), views).ratios(1)
-    return BoostedTrees.fit(views, additive, leaf=_SMALL_LEAF, summary=False)
+    return BoostedTrees.fit(views, additive, summary=False)
 
 
 class TrainingGames:
@@ -180,47 +188,57 @@ class TrainingGames:
         return views, found
 
 
-def _list_kinds(
-    views: ViewCounts, marginals: list[MarginalCounts], costly: set[str]
-) -> Iterator[tuple[str, Callable[[], Distinguisher]]]:
-    """The kinds that can be learned from these games, by name, the simplest first.
-    costly: those of `_COSTLY` to list."""
+_Fit = Callable[[ViewCounts], Distinguisher]
+
+
+def _list_kinds(views: ViewCounts, marginals: list[MarginalCounts]) -> Iterator[tuple[str, _Fit]]:
+    """The kinds that are quickly learned from these games, by name, the simplest first."""
     repeats = len(views.rows) <= views.pairs
     if len(views.rows) <= (_MAX_COUNTED_VIEWS if repeats else _FEW_TO_FIT):
-        yield "frequencies", partial(ViewFrequencies.fit, views)
+        yield "frequencies", ViewFrequencies.fit
     if repeats and len(views.rows) <= _FEW_VIEWS:
         return
     fits_more = len(views.rows) > _FEW_TO_FIT  # fewer show little that their frequencies do not
     if fits_more:
         terms = SmoothTerms.fit(views, linear=True)
-        yield "regression linear", partial(Regression.fit, views, terms, terms.width)
+        yield "linear regression", partial(Regression.fit, terms=terms, width=terms.width)
     for counts in marginals:
         for resolution in counts.resolutions:
             for pooled in (True, False) if len(views.names) > 1 else (False,):
-                name = f"marginals {counts.entries.differences} {resolution} {pooled}"
-                yield name, partial(counts.ratios, resolution, pooled=pooled)
+                ratios = counts.ratios(resolution, pooled=pooled)
+                yield (
+                    f"marginals {counts.entries.differences} {resolution} {pooled}",
+                    lambda _, own=ratios: own,
+                )
     if not fits_more:
         return
     terms = SmoothTerms.fit(views, linear=False)
-    yield "regression smooth", partial(Regression.fit, views, terms, terms.width)
+    yield "smooth regression", partial(Regression.fit, terms=terms, width=terms.width)
     for counts in marginals:
         for resolution in counts.resolutions:
             if counts.width(resolution) <= _MAX_BINS:
                 name = f"regression of bins {counts.entries.differences} {resolution}"
-                yield name, partial(regress_on_bins, views, counts, resolution)
+                yield name, partial(regress_on_bins, marginals=counts, resolution=resolution)
     if len(marginals) > 1:
         ratios = MarginalTerms(tuple(counts.ratios(1) for counts in marginals))
         if ratios.width:
-            yield "regression of marginals", partial(Regression.fit, views, ratios, ratios.width)
-    if len(views.names) > 1 and "quadrants" in costly:
-        yield "quadrants", partial(QuadrantEvents.fit, views, marginals[-1].ratios(1))
-    if "trees" not in costly:
+            yield "regression of marginals", partial(Regression.fit, terms=ratios, width=ratios.width)
+
+
+def _list_costly_kinds(
+    kind: str, views: ViewCounts, marginals: list[MarginalCounts]
+) -> Iterator[tuple[str, _Fit]]:
+    """The variants of a kind of `_COSTLY`, if these games and the packages that are installed allow it."""
+    several = len(views.names) > 1
+    if len(views.rows) <= _FEW_TO_FIT:
         return
-    additive = marginals[0].ratios(1)
-    for summary in (True, False) if len(views.names) > 1 else (False,):
-        for leaf in sorted({_SMALL_LEAF, max(_SMALL_LEAF, views.pairs // _LEAVES)}):
-            name = f"trees {summary} {leaf == _SMALL_LEAF}"
-            yield name, partial(BoostedTrees.fit, views, additive, leaf=leaf, summary=summary)
+    if kind == "quadrants" and several:
+        yield kind, partial(QuadrantEvents.fit, additive=marginals[-1].ratios(1))
+    if kind == "trees" and has_sklearn():
+        for summary in (True, False) if several else (False,):
+            for share in (0.0, _LEAF):
+                fit = partial(BoostedTrees.fit, additive=marginals[0].ratios(1), summary=summary, leaf=share)
+                yield f"{kind} {summary} {share}", fit
 
 
 def _bound_epsilon(scores: PairCounts, delta: float) -> float:

@@ -19,8 +19,9 @@ from audits.distinguishers.view_features import ViewCounts, distinct, summarise_
 Distinguisher = Callable[[ViewCounts], np.ndarray]
 
 _MAX_CELLS = 2**22  # numbers in the table that a classifier is fitted to, which bounds its time and memory
-FEW_FEATURES = 16  # above which trees are fitted to fewer games, since each takes longer
+_FEW_FEATURES = 16  # above which trees are fitted to fewer games, since each takes longer
 _PILOT_CELLS = 2**20  # the same, for the centres, scales and quantiles of features
+_SMALL_LEAF = 64  # games in a leaf of a tree, at least
 _OUTERMOST = 5e-4  # share of the games on either side beyond whose values all are alike to a regression
 _NEWTON_STEPS, _CONVERGED = 20, 1e-7
 _GRID = 33  # quantiles by which ranks are found
@@ -58,15 +59,27 @@ class BoostedTrees:
     classifier: Any
 
     @classmethod
-    def fit(cls, views: ViewCounts, additive: MarginalRatios, *, leaf: int, summary: bool) -> BoostedTrees:
-        """Learn from games; leaf: the least number of games in a leaf."""
-        require_sklearn(len(views.rows))
+    def fit(
+        cls, views: ViewCounts, additive: MarginalRatios, *, summary: bool, leaf: float = 0.0
+    ) -> BoostedTrees:
+        """Learn from games; leaf: the least share of the games in a leaf. Raises: InvalidArgument if
+        scikit-learn is missing."""
+        if not has_sklearn():
+            raise InvalidArgument(
+                "learning a distinguisher from so many different views needs scikit-learn",
+                value=len(views.rows),
+                remedy=suggest_extra("learning", "let the adversary return a score"),
+            )
         from sklearn.ensemble import HistGradientBoostingClassifier  # an extra, and slow to import
 
         classifier = HistGradientBoostingClassifier(
-            max_iter=80, max_leaf_nodes=15, min_samples_leaf=leaf, early_stopping=False, random_state=0
+            max_iter=80,
+            max_leaf_nodes=15,
+            min_samples_leaf=max(_SMALL_LEAF, int(leaf * views.pairs)),
+            early_stopping=False,
+            random_state=0,
         )
-        wide = len(views.names) > FEW_FEATURES
+        wide = len(views.names) > _FEW_FEATURES
         views = _limit_cells(views, len(views.names), _MAX_CELLS // 2 if wide and not summary else _MAX_CELLS)
         trees = cls(views.names, summary, additive, classifier)
         rows, worlds, times = _stack_worlds(trees.columns(views), views)
@@ -205,14 +218,9 @@ class MarginalTerms:
         return np.stack([term for ratios in self.ratios for term in ratios.terms(views)], axis=1)
 
 
-def require_sklearn(views: int) -> None:
-    """Raises: InvalidArgument if scikit-learn is missing; views: how many different ones there are."""
-    if importlib.util.find_spec("sklearn") is None:
-        raise InvalidArgument(
-            "learning a distinguisher from so many different views needs scikit-learn",
-            value=views,
-            remedy=suggest_extra("learning", "let the adversary return a score"),
-        )
+def has_sklearn() -> bool:
+    """Whether scikit-learn, an extra, is installed."""
+    return importlib.util.find_spec("sklearn") is not None
 
 
 @contextmanager

@@ -218,7 +218,10 @@ class ViewCounts:
         largest = int(self.counts.max(initial=0))
         head = _HEAD.pack(len(self.rows), len(self.counts), len(names), largest)
         parts = [column.astype(kind) for column, kind in zip(self.rows.T, kinds, strict=True)]
-        parts += [self.which.astype(smallest_type(len(self.rows))), self.counts.astype(smallest_type(largest))]
+        parts += [
+            self.which.astype(smallest_type(len(self.rows))),
+            self.counts.astype(smallest_type(largest)),
+        ]
         types = "".join(kind.char for kind in kinds).encode()
         raw = head + names + types + b"".join(part.tobytes() for part in parts)
         few = len(self.rows) <= _MAX_COMPRESSED and len(raw) <= _MAX_UNPACKED

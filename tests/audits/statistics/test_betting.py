@@ -18,7 +18,7 @@ from support.statistical import Rejected, check_errors, expect_rejection, statis
 
 from arena.errors import InvalidArgument
 from audits.statistics.bets import Bets, kelly_stakes, single_returns
-from audits.statistics.betting import LATE_START, Betting, _pairs_between_choices, ceiling, ceilings
+from audits.statistics.betting import Betting, _pairs_between_choices, ceiling, ceilings
 from audits.statistics.score_pairs import PairCounts
 
 E = math.e
@@ -39,9 +39,9 @@ def constant(pairs: int, score: float = 0.0) -> PairCounts:
 # --- the wealth ---------------------------------------------------------------------------------------------
 
 
-def find_bets(test: Betting, first: int = 0) -> Bets | None:
-    """The bets on events of three bettors, of whom the first has this index."""
-    bets = dict(test._bets).get(first)
+def find_bets(test: Betting, bettor: int = 0) -> Bets | None:
+    """The bets on events of the bettor of this index."""
+    bets = dict(test._bets).get(bettor)
     assert bets is None or isinstance(bets, Bets)
     return bets
 
@@ -56,43 +56,48 @@ def find_part(bets: Bets | None, index: int) -> tuple[int, int] | None:
 
 
 class Gambler:
-    """The wealth by its definition: one pair at a time, one λ, one event, one direction."""
+    """The wealth by its definition: one pair at a time, one λ, an event in one direction or in each."""
 
-    def __init__(self, test: Betting, first: int, *, delta: float, direction: int, index: int) -> None:
-        self.test, self.first, self.delta, self.direction, self.index = test, first, delta, direction, index
+    def __init__(self, test: Betting, bettor: int, *, delta: float, index: int) -> None:
+        self.test, self.bettor, self.delta, self.index = test, bettor, delta, index
         self.wealth = 1.0
 
     def play(self, pairs: Sequence[tuple[float, float]]) -> None:
-        bets = find_bets(self.test, self.first)
+        bets = find_bets(self.test, self.bettor)
         part = find_part(bets, self.index)
         if bets is None or part is None:
             return
         scale = math.exp(self.test.hypotheses.epsilons[part[1]])
+        events = [bets.events[int(event)] for event in bets.couples[bets.couple[part[0]]]]
+        factors = np.exp(bets.log_factors[:, part[0]])
+        # In cell 6 the game of world 0 is in the first event and that of world 1 in the second: all is lost.
+        stake = 1 - factors[6]
+        directions = next(
+            directions
+            for directions in ((0,), (1,), (0, 1))
+            if all(
+                factors[cell] == pytest.approx(self.multiply(stake, scale, directions, *kinds), abs=1e-12)
+                for cell, kinds in ((4, ((1, 0), (0, 0))), (2, ((0, 0), (0, 1))))
+            )
+        )
         for pair in pairs:
-            factor = self.multiply(bets, part[0], scale, pair)
+            first, second = ([(v >= event.threshold) == event.upper for v in pair] for event in events)
+            factor = self.multiply(stake, scale, directions, first, second)
             assert factor > 0
             self.wealth *= factor
 
-    def multiply(self, bets: Bets, part: int, scale: float, pair: tuple[float, float]) -> float:
-        """The factor of the wealth by a pair; scale: e^ε."""
-        stake = -math.expm1(bets.log_factors[1, self.direction, part]) / (scale + self.delta)
-        event = bets.events[int(bets.event[self.direction, part])]
-        common, rare = ((score >= event.threshold) == event.upper for score in pair)
-        if self.direction == 0:
-            common, rare = rare, common
-        return 1 + stake * (common - scale * rare - self.delta)
-
-
-class DoubleGambler(Gambler):
-    """The wealth of the third gambler by its definition."""
-
-    def multiply(self, bets: Bets, part: int, scale: float, pair: tuple[float, float]) -> float:
-        # In cell 6 the game of world 0 is in the first event and that of world 1 in the second: all is lost.
-        stake = -math.expm1(bets.log_double[6, part]) / (2 * (scale + self.delta))
-        first, second = (bets.events[int(e)] for e in bets.couples[bets.couple[part]])
-        f0, f1 = ((v >= first.threshold) == first.upper for v in pair)
-        g0, g1 = ((v >= second.threshold) == second.upper for v in pair)
-        return 1 + stake * (f1 - scale * f0 - self.delta + g0 - scale * g1 - self.delta)
+    def multiply(
+        self,
+        stake: float,
+        scale: float,
+        directions: Sequence[int],
+        first: Sequence[float],
+        second: Sequence[float],
+    ) -> float:
+        """The factor of the wealth by a pair; scale: e^ε; first, second: the events, by world."""
+        won = (first[1] - scale * first[0], second[0] - scale * second[1])
+        total = sum(won[direction] - self.delta for direction in directions)
+        return 1 + stake * total / (len(directions) * (scale + self.delta))
 
 
 few = st.sampled_from([-math.inf, 0.0, 1.0, 2.0, math.inf])
@@ -111,11 +116,7 @@ def test_wealth_is_that_of_gamblers_who_bet_pair_by_pair(
     indices = [0, claim - 1, claim, len(test.hypotheses.epsilons) - 1]
     assert (test.hypotheses.epsilons[claim], test.hypotheses.epsilons[-1]) == (0.375, 1.0)
     gamblers = [
-        [
-            kind(test, first, delta=delta, direction=direction, index=i)
-            for first in ((0, 3) if log_ratios else (0,))
-            for kind, direction in ((Gambler, 0), (Gambler, 1), (DoubleGambler, 2))
-        ]
+        [Gambler(test, bettor, delta=delta, index=i) for bettor in ((0, 1) if log_ratios else (0,))]
         for i in indices
     ]
     highest = [1.0] * len(indices)
@@ -135,20 +136,6 @@ def test_nothing_is_bet_on_the_first_block() -> None:
     test.update(perfect_separation(10**6))
     assert not test.log_wealth.any()
     assert (test.epsilon_lower, test.log_evidence, test.refuted) == (0.0, 0.0, False)
-
-
-def test_half_of_the_wealth_that_is_kept_is_bet_from_a_number_of_pairs_on() -> None:
-    test, usual = betting(epsilon_claim=0.5, keep_half=True), betting(epsilon_claim=0.5)
-    sizes = [16, LATE_START - 17, 100, 100]
-    for size, kept in zip(sizes, (True, True, True, False), strict=True):
-        block = PairCounts.of(np.array([0.0, 1.0]), np.array([1.0, 1.0]), np.array([size - 8, 8]))
-        before = usual._log_wealth.copy()
-        test.update(block)
-        usual.update(block)
-        assert np.array_equal(test._log_wealth[:3], usual._log_wealth)
-        late = 0 if kept else usual._log_wealth - before
-        assert test._log_wealth[3:] == pytest.approx(late)
-    assert test._log_wealth[3:].any()
 
 
 def test_bets_come_from_earlier_blocks_alone() -> None:
