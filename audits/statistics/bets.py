@@ -19,7 +19,7 @@ _MAX_NODES = 16  # hypotheses at which events are compared
 _NEWTON_STEPS = 20
 _BISECTION_STEPS = 25  # enough for a stake to within 3e-8
 _RAKING_STEPS = 8
-_STAKES = 0.5 ** np.arange(13)  # of the largest; among which the stakes of a mixture are
+_STAKES = 0.5 ** np.arange(13)  # of the largest, in a mixture of stakes
 _FEWEST_BINS, _MOST_BINS = 4, 64
 _LARGEST_STAKE = 0.9  # of the wealth, so that no pair of games ends the test
 _LARGEST_LOG_COST = 100.0  # no bet pays that much, and its square is a number
@@ -146,10 +146,10 @@ def choose_bets(
     at_nodes = _take_best(low[:, :, :, None], returns[:, None, None, nodes])[0]
     _, growth = kelly_stakes(low[:, :, :, None], at_nodes, max_stake)
     event = growth.argmax(axis=1)[:, np.searchsorted(nodes, np.arange(len(points)), side="right") - 1]
-    own = np.take_along_axis(cells, event[None], axis=2)
+    own, careful = (np.take_along_axis(part, event[None], axis=2) for part in (cells, low))
     singles, condition = _take_best(own, returns[:, None])
     singles = np.broadcast_to(singles, own.shape)
-    stakes, growth = kelly_stakes(own, singles, max_stake)
+    stakes, growth = kelly_stakes(careful, singles, max_stake)
     couples, couple = np.unique(event.T, axis=0, return_inverse=True)
     couple = couple.ravel()
     chances = double_cells(events, couples, counts, pairs, recent)[couple].T  # (16, P)
@@ -157,13 +157,17 @@ def choose_bets(
     place = np.arange(len(points)), condition[growth.argmax(axis=0), np.arange(len(points))]
     double = double_returns(epsilons[place], deltas[place])
     # The counts of all games determine the mean return, and the table of recent pairs does not.
-    missing = (own * singles).sum(axis=(0, 1)) / 2 - (chances * double).sum(axis=0)
+    returned = single_returns(epsilons[place], deltas[place])[:, None]
+    missing = (own * returned).sum(axis=(0, 1)) / 2 - (chances * double).sum(axis=0)
     if log_ratios:
         both = best_stake(chances, double, max_stake, missing)
         won_by_both = _count_winnings(chances, double, both, missing)
     else:
-        stakes, growth = mix_stakes(own, singles, pairs, max_stake)
+        # Where no game has been lost yet, careful stakes are the larger ones.
         both, won_by_both = mix_stakes(chances, double, pairs, max_stake, missing)
+        both = np.maximum(both, stakes.min(axis=0))
+        mixed, growth = mix_stakes(own, singles, pairs, max_stake)
+        stakes = np.maximum(stakes, mixed)
     choices = np.stack([singles[_FIRST, 0], singles[_SECOND, 1], double], axis=1)  # (16, 3, P)
     best = np.vstack([growth, won_by_both]).argmax(axis=0), np.arange(len(points))
     return Bets(
