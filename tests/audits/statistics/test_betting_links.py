@@ -137,8 +137,13 @@ def test_both_directions_tell_more_than_one(rng: np.random.Generator) -> None:
     for _ in range(10):
         test.update(PairCounts.of(*rng.laplace([[0.0], [1.0]], 1.0, (2, 4_096))))
     claim = int(np.searchsorted(test.hypotheses.epsilons, 0.9))
-    alone, other, both = test._log_wealth[:, claim]
-    assert both > max(alone, other)
+    bets = test._bets[0][1]
+    assert isinstance(bets, Bets)
+    factors = bets.log_factors[:, np.searchsorted(np.cumsum(bets.parts) + bets.span.start, claim, "right")]
+    # A game in the event of the other world loses in either direction.
+    assert factors[4] < 0
+    assert factors[2] < 0
+    assert factors[9] > max(factors[1], factors[8]) > 0
 
 
 def test_the_wealth_survives_another_distinguisher_and_the_old_scores_do_not() -> None:

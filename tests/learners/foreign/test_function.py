@@ -361,18 +361,52 @@ def test_a_game_that_is_given_a_generator_draws_the_same_whatever_others_draw() 
     check_common_random_numbers(learner, CountSwap(), Release())
 
 
-def test_a_vectorised_function_must_declare_that_it_is_aligned() -> None:
+def test_an_aligned_function_shares_random_numbers_between_samples() -> None:
     settings: dict[str, Any] = {"receives": "ones", "vectorised": True}
     assert not Function(function=shared, **settings).common_random_numbers
-    aligned = Function(function=shared, aligned=True, **settings)
+    aligned = Function(function=shared, **settings).with_common_random_numbers
+    assert aligned is not None
     assert aligned.common_random_numbers
+    assert aligned.with_common_random_numbers is None
     check_common_random_numbers(aligned, CountSwap(), Release())
     with pytest.raises(NotConforming, match="an aligned function draws the same random numbers"):
         check_common_random_numbers(attrs.evolve(aligned, function=misaligned), CountSwap(), Release())
 
 
+def seeded(ones: int, games: int) -> np.ndarray:
+    return ones + np.random.laplace(size=games)  # noqa: NPY002 - as libraries do
+
+
+def unseeded(ones: int, games: int) -> np.ndarray:
+    return ones + np.random.default_rng().laplace(size=games)
+
+
+@pytest.mark.parametrize(
+    ("function", "settings", "found"),
+    [
+        (shared, {}, True),
+        (misaligned, {}, False),
+        (seeded, {"coins": "global"}, True),
+        (unseeded, {}, False),
+        (shared, {"aligned": False}, False),
+    ],
+)
+def test_audits_find_out_whether_a_function_is_aligned(
+    function: Any, settings: dict[str, Any], found: bool
+) -> None:
+    verdict = audits.audit(
+        function,
+        epsilon=0.5,
+        games=2_000,
+        settings={"receives": "ones", "vectorised": True, **settings},
+        against="count-swap",
+    )
+    assert verdict.plan is not None
+    assert verdict.plan.learner.common_random_numbers == found
+
+
 def test_only_what_can_be_aligned_may_be() -> None:
-    with pytest.raises(InvalidArgument, match="only a vectorised function that takes an rng can be aligned"):
+    with pytest.raises(InvalidArgument, match="only a vectorised function whose random numbers are seeded"):
         Function(function=laplace, aligned=True)
     assert not Function(function=with_system_generator).common_random_numbers
 
