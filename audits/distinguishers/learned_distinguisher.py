@@ -37,7 +37,8 @@ _PILOT_PAIRS = 4_096  # from which on the bins of entries stay as they are, and 
 _MAX_COUNTED_VIEWS = 65_536  # distinct views up to which their frequencies are used
 _FEW_VIEWS = 64  # distinct views up to which nothing but their frequencies is used
 _TIE = 0.05  # of the largest bound, by which a simpler kind may fall short: chance decides as much
-# Kinds that take long to fit. They are tried from so many pairs on, then at so many times more, and at the end.
+# Kinds that take long to fit. They are tried from so many pairs on, then at so many times more, and at the
+# end.
 _COSTLY = {"quadrants": 32_768, "trees": 524_288}
 _COSTLY_FACTOR = 4
 _TRIAL_PAIRS = (
@@ -57,7 +58,9 @@ class DistinguisherTraining:
 
     Three blocks in four train it. The others are scored by each new distinguisher, so that its kind, events
     and stakes are chosen from scores that it was not fitted to. It is learned anew when games have doubled,
-    and replaced if the new one is better. pairs: training ends with about so many, at most 2²⁰. done: whether it has ended. delta: δ of the claim.
+    and replaced if the new one is better.
+    pairs: training ends with about so many pairs, at most 2²⁰. done: whether it has ended. delta: δ of the
+        claim.
     """
 
     def __init__(self, *, pairs: int, delta: float = 0.0) -> None:
@@ -205,11 +208,8 @@ def _list_kinds(views: ViewCounts, marginals: list[MarginalCounts]) -> Iterator[
     for counts in marginals:
         for resolution in counts.resolutions:
             for pooled in (True, False) if len(views.names) > 1 else (False,):
-                ratios = counts.ratios(resolution, pooled=pooled)
-                yield (
-                    f"marginals {counts.entries.differences} {resolution} {pooled}",
-                    lambda _, own=ratios: own,
-                )
+                name = f"marginals {counts.entries.differences} {resolution} {pooled}"
+                yield name, partial(_read_ratios, counts, resolution, pooled)
     if not fits_more:
         return
     terms = SmoothTerms.fit(views, linear=False)
@@ -220,9 +220,14 @@ def _list_kinds(views: ViewCounts, marginals: list[MarginalCounts]) -> Iterator[
                 name = f"regression of bins {counts.entries.differences} {resolution}"
                 yield name, partial(regress_on_bins, marginals=counts, resolution=resolution)
     if len(marginals) > 1:
-        ratios = MarginalTerms(tuple(counts.ratios(1) for counts in marginals))
-        if ratios.width:
-            yield "regression of marginals", partial(Regression.fit, terms=ratios, width=ratios.width)
+        shared = MarginalTerms(tuple(counts.ratios(1) for counts in marginals))
+        if shared.width:
+            yield "regression of marginals", partial(Regression.fit, terms=shared, width=shared.width)
+
+
+def _read_ratios(counts: MarginalCounts, resolution: int, pooled: bool, views: ViewCounts) -> Distinguisher:
+    """The log ratios of bins, whose games were counted before."""
+    return counts.ratios(resolution, pooled=pooled)
 
 
 def _list_costly_kinds(

@@ -138,8 +138,8 @@ def regress_on_bins(views: ViewCounts, marginals: MarginalCounts, resolution: in
 
 
 def _regress(rows: np.ndarray, views: ViewCounts) -> np.ndarray:
-    """The weights (T,) of a logistic regression on the terms (m, T) of the views, with half their squares as a
-    penalty, by Newton's method. scikit-learn would take longer to import than this takes."""
+    """The weights (T,) of a logistic regression on the terms (m, T) of the views, with half their squares as
+    a penalty, by Newton's method. scikit-learn would take longer to import than this takes."""
     with one_thread():
         return _minimise_loss(*_stack_worlds(rows, views))
 
@@ -150,14 +150,14 @@ def _minimise_loss(rows: np.ndarray, worlds: np.ndarray, times: np.ndarray) -> n
     weights, loss = np.zeros(terms.shape[1]), np.inf
     step = np.zeros_like(weights)
     for _ in range(_NEWTON_STEPS):
-        margins = terms @ (weights + step)
-        next_loss = (
-            times @ (np.logaddexp(0.0, margins) - worlds * margins) + penalty @ (weights + step) ** 2 / 2
-        )
+        tried = weights + step
+        margins = terms @ tried
+        losses = np.logaddexp(0.0, margins) - worlds * margins
+        next_loss = float(times @ losses + penalty @ tried**2 / 2)
         if next_loss > loss:
             step /= 4
             continue
-        weights += step
+        weights = tried
         if loss - next_loss <= _CONVERGED * next_loss:
             break
         loss = next_loss

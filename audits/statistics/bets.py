@@ -70,8 +70,8 @@ def single_returns(epsilon: np.ndarray, delta: np.ndarray | float) -> np.ndarray
     return np.stack([(1.0 - delta) * unit, np.full_like(unit, -1.0), unit - 1.0, -delta * unit])
 
 
-# Of two events, of which the first gains in world 1 and the second in world 0: by the cells of
-# `Events.count_cells`, the worlds in which each holds, and the cell of `single_returns` of the first and second.
+# Of two events, of which the first gains in world 1 and the second in world 0, by the 16 cells of
+# `Events.count_cells`: gains and losses, and the cells of `single_returns` of the first and of the second.
 _IN_0, _IN_1 = np.divmod(np.arange(16), 4)
 _GAINS, _LOSSES = (_IN_1 & 1) + (_IN_0 >> 1), (_IN_0 & 1) + (_IN_1 >> 1)
 _SINGLE_CELLS = np.array([[3, 1], [0, 2]])
@@ -116,9 +116,9 @@ def choose_bets(
     rejected: int,
     log_ratios: bool = False,
 ) -> Bets | None:
-    """Bets on the events of the largest expected log growth if games stay as they were; None if nothing can be
-    won. The stake is the mean of a mixture, each weighed by what it would have won in the games so far, which
-    loses little while it is unclear whether an event pays.
+    """Bets on the events of the largest expected log growth if games stay as they were; None if nothing can
+    be won. The stake is the mean of a mixture, each weighed by what it would have won in the games so far,
+    which loses little while it is unclear whether an event pays.
 
     Half a game is added to every count, and no stake risks more than that. recent: blocks that show how the
     games of a pair depend. log_ratios: take scores for log-likelihood ratios, and stake what wins most.
@@ -217,8 +217,8 @@ def _take_best(chances: np.ndarray, returns: np.ndarray) -> tuple[np.ndarray, np
 
 
 def _shift_expectations(cells: np.ndarray, pairs: int, errors: float) -> np.ndarray:
-    """Cell probabilities (4, 2, K), better by so many standard errors, or worse: the best of many events looks
-    too good."""
+    """Cell probabilities (4, 2, K), better by so many standard errors, or worse if negative: the best of many
+    events looks too good."""
     gain, loss, both, _ = cells
     error = errors * np.sqrt(np.clip(cells[:2] * (1 - cells[:2]), 0, None) / pairs)
     gain, loss = (

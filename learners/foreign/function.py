@@ -64,7 +64,7 @@ class Function(ForeignClaim):
 
     One call plays one game, with a generator of its own. A `vectorised` function plays all games, f(data,
     games, rng) or f(data, games) -> (games, ...). If it is `aligned`, audits give both games of a pair the
-    same random numbers, which makes them several times as sharp; by default an experiment shows whether it is.
+    same random numbers, which makes them sharper; by default an experiment shows whether it is.
     """
 
     name = "function"
