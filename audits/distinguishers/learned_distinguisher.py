@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 
 from audits.distinguishers.marginal_ratios import Entries, MarginalCounts, QuadrantEvents, bound_log_ratios
+from audits.distinguishers.pattern_ratios import PatternRatios
 from audits.distinguishers.view_classifiers import (
     BoostedTrees,
     Distinguisher,
@@ -44,7 +45,7 @@ _COSTLY_FACTOR = 4
 _TRIAL_PAIRS = (
     32_768  # to which about as many are fitted first; all pairs only if the bound is then at least ...
 )
-_PROMISING = 0.85  # ... this share of the largest, and otherwise the kind is given up
+_PROMISING = 0.7  # ... this share of the largest, and otherwise the kind is given up
 _MAX_BINS = 128  # of all entries, up to which they are fitted together
 _STANDARD_ERRORS = 3.0  # by which a bound is below its estimate
 _BETTER = 0.05  # of its bound, by which a distinguisher must be better to replace another: bets start again
@@ -212,6 +213,8 @@ def _list_kinds(views: ViewCounts, marginals: list[MarginalCounts]) -> Iterator[
                 yield name, partial(_read_ratios, counts, resolution, pooled)
     if not fits_more:
         return
+    if len(views.names) > 1:
+        yield "patterns", PatternRatios.fit
     terms = SmoothTerms.fit(views, linear=False)
     yield "smooth regression", partial(Regression.fit, terms=terms, width=terms.width)
     for counts in marginals:

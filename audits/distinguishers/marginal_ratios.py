@@ -127,12 +127,23 @@ def find_bins(column: np.ndarray, cuts: np.ndarray) -> np.ndarray:
     return bins
 
 
+def _count_values(column: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct values among (m,), increasing, and how often each occurred, if these occurred `times`."""
+    order = np.argsort(column)
+    first = np.flatnonzero(np.diff(column[order], prepend=-np.inf) > 0)
+    return column[order][first], np.add.reduceat(times[order], first)
+
+
+def list_point_masses(column: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """The values that occur often among (m,), which occurred `times` (m,)."""
+    values, mass = _count_values(column, times)
+    return np.asarray(values[mass >= _POINT_MASS * mass.sum()])
+
+
 def choose_cuts(column: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, ...]:
     """The cuts at each of `RESOLUTIONS`, for values (m,) that occurred `times` (m,).
     Quantiles are those of the values that are no point masses."""
-    order = np.argsort(column)
-    first = np.flatnonzero(np.diff(column[order], prepend=-np.inf) > 0)
-    values, mass = column[order][first], np.add.reduceat(times[order], first)
+    values, mass = _count_values(column, times)
     if len(values) <= _LISTED:
         return (values[1:],) * len(RESOLUTIONS)
     is_point = mass >= _POINT_MASS * mass.sum()
@@ -161,10 +172,14 @@ def _merge_bins(counts: np.ndarray, cuts: tuple[np.ndarray, ...], resolution: in
 
 
 def _shrink_log_ratios(counts: np.ndarray) -> np.ndarray:
+    """As `shrink_log_ratios`, from pairs (K, K) by the bins of their games."""
+    return shrink_log_ratios(counts.sum(axis=1), counts.sum(axis=0), np.diagonal(counts))
+
+
+def shrink_log_ratios(in_0: np.ndarray, in_1: np.ndarray, both: np.ndarray) -> np.ndarray:
     """(K,): the log ratios of bins, shrunk towards 0 as far as chance explains them (James and Stein 1961),
-    from pairs (K, K) by the bins of their games. Only pairs in different bins add noise: entries on which the
-    worlds agree get exactly 0."""
-    in_0, in_1, both = counts.sum(axis=1), counts.sum(axis=0), np.diagonal(counts)
+    from the games of each world in each bin and the pairs with both. Only pairs in different bins add noise:
+    entries on which the worlds agree get exactly 0."""
     weight = 1 / (in_0 + in_1 + 1)
     signal = (weight * (in_1 - in_0) ** 2).sum()
     noise = (weight * (in_0 + in_1 - 2 * both)).sum()
