@@ -112,9 +112,11 @@ class Estimator(ABC):
         return f"holds only after {games:,} pairs, as fixed beforehand; {pairs:,} were played"
 
 
-def clopper_pearson(counts: np.ndarray, pairs: int, level: float) -> tuple[np.ndarray, np.ndarray]:
+def clopper_pearson(
+    counts: np.ndarray, pairs: int | np.ndarray, level: float | np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """The lower and upper Clopper–Pearson limits, each at one-sided `level`, for counts among `pairs` games.
-    Counts of any shape; they need not be integers, so that expected counts may be used."""
+    Arrays of any one shape; counts need not be integers, so that expected counts may be used."""
     from scipy.special import betainccinv, betaincinv  # slow to import
 
     hits, misses = np.maximum(counts, 1e-9), np.maximum(np.subtract(pairs, counts), 1e-9)
