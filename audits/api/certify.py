@@ -18,11 +18,11 @@ from arena.sample import as_numbers, check_integers, refuse_masks
 from arena.settings import at_least, check_value, less_than, more_than, number
 from audits.registry.match import resolve_curve
 from audits.registry.suggestions import explain_arguments
-from audits.reports.formatting import nats, percent
+from audits.reports.formatting import describe_validity, nats, percent
 from audits.reports.report import Document, Facts, Picture, Prose, Report
 from audits.runs.plan import EXACT_PAIRS, MAX_BLOCK_PAIRS, first_block_pairs
 from audits.statistics.betting import Betting, ceiling
-from audits.statistics.guess_counts import GuessCounter, ceiling_of_guesses, count_choosing
+from audits.statistics.guess_counts import GuessCounter, count_choosing
 from audits.statistics.score_histogram import ScoreBins
 from audits.statistics.score_pairs import PairCounts
 
@@ -87,11 +87,6 @@ class Certificate(Report):
 def describe_outcome(refuted: bool | None) -> str:
     """The beginning of a headline: whether the claim under test, if there is one, is refuted."""
     return "" if refuted is None else "refuted, " if refuted else "not refuted, "
-
-
-def describe_validity(fixed_games: bool) -> str:
-    """At which numbers of games a bound holds, after a confidence; empty if at all."""
-    return ", valid at this number of games only, fixed beforehand" if fixed_games else ""
 
 
 class Auditor:
@@ -257,14 +252,14 @@ def _certify_fixed(
     digest = int.from_bytes(sha256(b"".join(scores.tobytes() for scores in arrays)).digest()[:16])
     rng = generator(np.random.SeedSequence([digest, 1]))
     scores = [rng.permutation(world)[:pairs] for world in arrays]
-    settings: dict[str, Any] = {"delta": delta, "confidence": confidence, "games": pairs, "seed": [digest]}
-    counter, choosing = GuessCounter(**settings), count_choosing(pairs)
+    counter = GuessCounter(delta=delta, confidence=confidence, games=pairs, seed=digest)
+    choosing = count_choosing(pairs)
     counter.update(PairCounts.of(*(world[:choosing] for world in scores)))
     counter.update(counter.bins.count(*(world[choosing:] for world in scores)))
     bound = counter.epsilon_lower or 0.0
     return Certificate(
         epsilon_lower=bound,
-        ceiling=max(bound, ceiling_of_guesses((choosing, pairs - choosing), **settings)),
+        ceiling=max(bound, counter.ceiling),
         pairs=pairs,
         unpaired=sum(map(len, arrays)) - 2 * pairs,
         epsilon=epsilon,

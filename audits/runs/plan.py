@@ -58,6 +58,7 @@ class PlanArguments(TypedDict, total=False):
     curve: PrivacyCurve | str | None
     games: int | None
     until_refuted: bool
+    fixed_games: bool
     confidence: float
     distinguisher: str | None
     faults: bool
@@ -126,6 +127,14 @@ class PlanSettings:
         validator=yes_or_no,
         metadata=_explain("Stop as soon as the claim is refuted. The confidence is the same."),
     )
+    fixed_games: bool = attrs.field(
+        default=False,
+        validator=yes_or_no,
+        metadata=_explain(
+            "Certify more from few games, by a bound that holds at this number of games only: a run that "
+            "ends early certifies nothing."
+        ),
+    )
     confidence: float = attrs.field(
         default=0.95,
         converter=_read_float,
@@ -153,6 +162,16 @@ class PlanSettings:
     seed: int = attrs.field(
         default=0, validator=[whole, at_least(0)], metadata=_explain("Random seed, an integer ≥ 0.")
     )
+    paired: bool = attrs.field(
+        default=False
+    )  # no argument: whether the learner lets pairs share random numbers
+
+    def __attrs_post_init__(self) -> None:
+        if self.fixed_games and (self.until_refuted or self.given_curve is not None):
+            raise InvalidArgument(
+                "fixed_games tests one (ε, δ) after all games, neither a privacy curve nor until refuted",
+                remedy="Leave out fixed_games, or give epsilon, delta and games.",
+            )
 
     @epsilon.validator
     def _check_epsilon(self, attribute: Any, value: float) -> None:
@@ -202,7 +221,7 @@ _ALWAYS_STORED = ("epsilon", "delta", "confidence", "games", "until_refuted")  #
 
 def list_arguments() -> dict[str, attrs.Attribute[Any]]:
     """The arguments of `audits.audit` that are settings of a plan, by name."""
-    return {field.alias or field.name: field for field in attrs.fields(PlanSettings)}
+    return {field.alias or field.name: field for field in attrs.fields(PlanSettings) if field.metadata}
 
 
 @attrs.frozen(kw_only=True)
@@ -218,6 +237,7 @@ class Plan(PlanSettings):
     referee: Referee
     first_block: int = attrs.field(validator=[whole, at_least(1)])
     block: int = attrs.field(validator=[whole, at_least(1)])
+    paired: bool = attrs.field(init=False)
 
     @first_block.default
     def _choose_first_block(self) -> int:
@@ -228,7 +248,12 @@ class Plan(PlanSettings):
     def _choose_block(self) -> int:
         return _choose_largest(self.games, self.learner, self.referee)
 
+    @paired.default
+    def _ask_learner(self) -> bool:
+        return bool(getattr(self.learner, "common_random_numbers", False))
+
     def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
         for role, base in _ROLES.items():
             check_player(role, getattr(self, role), base)
         check_protocol(self.learner, self.adversary, self.referee)
@@ -253,7 +278,7 @@ class Plan(PlanSettings):
     @property
     def curve(self) -> PrivacyCurve | None:
         """The privacy curve under test: a given one, or that of the learner's claim if that is under test."""
-        if self.given_curve is not None:
+        if self.given_curve is not None or self.fixed_games:
             return self.given_curve
         own = read_claim(self.learner)
         return own.curve if (own.epsilon, own.delta) == (self.epsilon, self.delta) else None

@@ -36,6 +36,7 @@ from audits.statistics.betting import Betting, ceiling, is_refutable
 from audits.statistics.estimates import Estimate, Estimator, EstimatorContext, estimate_epsilon
 from audits.statistics.estimators import ESTIMATORS
 from audits.statistics.estimators.held_out import OneEvent
+from audits.statistics.guess_counts import Guesses
 from audits.statistics.score_histogram import EXACT, BlockScatter
 from audits.statistics.score_pairs import PairCounts
 
@@ -64,7 +65,7 @@ class AuditEstimators:
 
     def __init__(self, plan: PlanSettings, *, all_estimators: bool = False) -> None:
         self.plan = plan
-        self._kinds = ESTIMATORS if all_estimators else [OneEvent]
+        self._kinds = ESTIMATORS if all_estimators else [Guesses if plan.fixed_games else OneEvent]
         self.betting = Betting(epsilon_claim=plan.epsilon, **plan.of_betting())
         self._tests = [self.betting]
         if plan.curve is not None:
@@ -83,7 +84,21 @@ class AuditEstimators:
 
     @property
     def refuted(self) -> bool:
+        if self.plan.fixed_games:
+            return self.epsilon_lower > self.plan.epsilon
         return any(test.refuted for test in self._tests)
+
+    @property
+    def epsilon_lower(self) -> float:
+        """The certified bound in nats; of a fixed number of games, 0 before the last one."""
+        guesses = self._guesses
+        if not self.plan.fixed_games:
+            return self.betting.epsilon_lower
+        return 0.0 if guesses is None else guesses.epsilon_lower or 0.0
+
+    @property
+    def _guesses(self) -> Guesses | None:
+        return next((one for one in self.estimators if isinstance(one, Guesses)), None)
 
     @property
     def log_wealth(self) -> float:
@@ -144,7 +159,8 @@ class AuditEstimators:
             estimator.update(block)
 
     def _make_estimators(self, games: int) -> list[Estimator]:
-        shared = {name: getattr(self.plan, name) for name in ("delta", "confidence", "epsilon", "curve")}
+        names = ("delta", "confidence", "epsilon", "curve", "seed", "paired")
+        shared = {name: getattr(self.plan, name) for name in names}
         context = EstimatorContext(**shared, games=games, games_planned=self.plan.games)
         return [kind(context) for kind in self._kinds]
 
@@ -170,10 +186,13 @@ class AuditEstimators:
         plan, if it is more than a ledger's."""
         if interrupted is None:
             interrupted = not self.done and self.games < self.plan.games
-        plan, epsilon_lower = self.plan, self.betting.epsilon_lower
-        curve, on_curve = plan.curve, self._tests[-1]
-        # The ceiling is computed from joined blocks, which may move it by one step of the grid.
-        highest = max(ceiling(self.block_sizes, **plan.of_betting()), epsilon_lower)
+        plan, epsilon_lower = self.plan, self.epsilon_lower
+        curve, on_curve, guesses = plan.curve, self._tests[-1], self._guesses
+        if plan.fixed_games:
+            highest = 0.0 if guesses is None or interrupted or stopped else guesses.ceiling
+        else:
+            highest = ceiling(self.block_sizes, **plan.of_betting())
+        highest = max(highest, epsilon_lower)  # that of betting is computed from joined blocks
         refutable = highest >= plan.epsilon or (
             curve is not None and is_refutable(self.block_sizes, curve, **plan.of_betting())
         )
@@ -193,13 +212,14 @@ class AuditEstimators:
             confidence=plan.confidence,
             ceiling=highest,
             refutable=refutable,
-            clopper_pearson=one_event[0].epsilon_lower if is_fixed else None,
+            clopper_pearson=one_event[0].epsilon_lower if is_fixed and one_event else None,
             games=self.games,
             played_now=played_now,
             seconds=seconds,
             interrupted=interrupted,
             stopped=stopped,
             until_refuted=plan.until_refuted,
+            fixed_games=plan.fixed_games,
             seed=plan.seed,
             estimates=self.estimates() if self._kinds is ESTIMATORS else None,
             players=notes,
@@ -262,7 +282,7 @@ def run(
                     played_now += block.pairs if is_new else 0
                     estimators.update(block)
                 if watch is not None:
-                    certified, refuted = estimators.betting.epsilon_lower, estimators.refuted
+                    certified, refuted = estimators.epsilon_lower, estimators.refuted
                     watch(RunProgress(estimators.games, plan.games, certified, refuted))
                 if estimators.done:
                     break
@@ -305,7 +325,7 @@ def _check_after(
     largest = max(estimators.block_sizes, default=0)
     if refuted and record is not None:
         check_memory_after(record, plan.learner, plan.adversary, plan.referee, faults=plan.faults)
-    if largest > plan.blocks[0] and not calls and (estimators.betting.epsilon_lower > 0 or refuted):
+    if largest > plan.blocks[0] and not calls and (estimators.epsilon_lower > 0 or refuted):
         check_independence(plan, largest)
     if estimators.scatter.suspected:
         check_scatter(plan, largest)

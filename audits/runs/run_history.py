@@ -109,7 +109,7 @@ def _update_from_ledger(
         raise no_games_yet(ledger.path)
 
     def add_row() -> None:
-        certified = estimators.betting.epsilon_lower
+        certified = estimators.epsilon_lower
         rows.append((estimators.games, certified, estimators.log_wealth, estimators.log_evidence))
         if watch is not None:
             watch(len(rows) - 1, blocks)
@@ -187,7 +187,7 @@ class RunFollower:
             games_planned=planned,
             games_tested=estimators.games if tested else None,
             refuted=estimators.refuted if tested else None,
-            epsilon_lower=estimators.betting.epsilon_lower if tested else None,
+            epsilon_lower=estimators.epsilon_lower if tested else None,
             finished=estimators.done or games == planned,
             running=running,
             bytes=sum(file.stat().st_size for file in (self.path, log_of(self.path)) if file.exists()),

@@ -27,7 +27,7 @@ NOTHING_CERTIFIED = "these games certify no privacy loss"
 class EstimatorContext:
     """What an estimator knows of an audit: δ, ε (nats) and curve of the claim; games, the pairs that it will
     see, fixed beforehand; games_planned, those of the whole audit, the first of which may train a
-    distinguisher."""
+    distinguisher; seed, of its own random numbers; paired, whether the games of a pair may be dependent."""
 
     delta: float = attrs.field(validator=[at_least(0), at_most(1)])
     confidence: float = attrs.field(validator=[more_than(0), less_than(1)])
@@ -35,6 +35,8 @@ class EstimatorContext:
     games_planned: int = attrs.field()
     epsilon: float | None = attrs.field(default=None, validator=attrs.validators.optional(at_least(0)))
     curve: PrivacyCurve | None = None
+    seed: int = 0
+    paired: bool = False
 
     @games_planned.default
     def _plan_all(self) -> int:

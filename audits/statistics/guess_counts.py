@@ -5,7 +5,7 @@ Validity: docs/proofs/guess_counts.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -13,7 +13,14 @@ import numpy as np
 
 from arena.randomness import generator
 from arena.settings import at_least, at_most, check_value, less_than, more_than
-from audits.statistics.estimates import clopper_pearson
+from audits.statistics.estimates import (
+    FIXED_SIZE,
+    Estimate,
+    Estimator,
+    EstimatorContext,
+    clopper_pearson,
+    estimate_epsilon,
+)
 from audits.statistics.score_histogram import EXACT, ScoreBins
 from audits.statistics.score_pairs import PairCounts, join_blocks
 
@@ -22,10 +29,11 @@ _TAILS = 0.5 ** np.arange(1, 15)  # shares of the scores that a rule guesses at 
 _PRIORS = (0.48, 0.16, 0.16)  # of the error, for guesses at both ends, at the upper and at the lower one
 _REVERSED = 0.25  # as much for the opposite guesses, since scores should be higher in world 1
 _SHARPNESS = 4.0  # a rule that seems worse by s standard deviations gets e^(-4 s²) of its share
-_SMALLEST_SHARE = 0.01  # of the error; rules that would get less get none
+_SMALLEST_SHARE = 0.003  # of the error; rules that would get less get none
 _DELTA_SHARE = 0.1  # of the error of a rule, at most, that δ explains more right guesses than are left out
 _SPARE = 2.0  # standard deviations of the coins that name one world, for which there are games
 _EPSILON_MAX = 50.0  # nats
+_COINS = 1 << 31  # the part of a seed that the coins have for themselves
 _HALVINGS = 26  # to less than a millionth of a nat
 _Thin = Callable[[np.ndarray], np.ndarray]
 
@@ -135,13 +143,13 @@ class GuessCounter:
     """A lower confidence bound on ε from blocks of score pairs, at a number of pairs fixed beforehand.
 
     games: pairs in all; the first blocks that hold a tenth of them divide the error among rules, and the
-        others count. seed: integers ≥ 0, of the coins that say from which world a game is taken.
+        others count. seed: an integer ≥ 0, of the coins that say from which world a game is taken.
     paired: whether the two games of a pair may depend on each other.
     Raises: InvalidArgument.
     """
 
     def __init__(
-        self, *, delta: float, confidence: float, games: int, seed: list[int], paired: bool = False
+        self, *, delta: float, confidence: float, games: int, seed: int, paired: bool = False
     ) -> None:
         check_value("delta", delta, at_least(0), at_most(1))
         check_value("confidence", confidence, more_than(0), less_than(1))
@@ -149,6 +157,7 @@ class GuessCounter:
         self._delta, self._error, self._games, self._paired = delta, 1.0 - confidence, games, paired
         self._seed = seed
         self._first: list[PairCounts] = []
+        self._chosen = 0  # pairs that chose
         self._table = np.zeros((0, 0), np.int64)
         self.rules: GuessRules | None = None
 
@@ -158,10 +167,10 @@ class GuessCounter:
             self._table = self._table + self.rules.count(block)
             return
         self._first.append(block)
-        chosen = sum(first.pairs for first in self._first)
-        if chosen >= count_choosing(self._games):
+        self._chosen += block.pairs
+        if self._chosen >= count_choosing(self._games):
             first, self._first = join_blocks(self._first), []
-            self.rules = self._choose(first, self._games - chosen)
+            self.rules = self._choose(first, self._games - self._chosen)
             self._table = np.zeros((len(self.rules.edges),) * 2, np.int64)
 
     @property
@@ -175,7 +184,7 @@ class GuessCounter:
         pairs = int(self._table.sum())
         if self.rules is None or not pairs:
             return None
-        rng = generator(np.random.SeedSequence(self._seed))
+        rng = generator(np.random.SeedSequence(self._seed, spawn_key=(_COINS,)))
         thin: _Thin | None = None
         if self._paired:
             draws, tally = pairs, self.rules.judge_pairs(self._table)
@@ -188,6 +197,15 @@ class GuessCounter:
         excused, levels = _excuse(draws, self._delta, self._error * self.rules.shares)
         tally = attrs.evolve(tally, right=np.maximum(tally.right - excused, 0))
         return max(0.0, float(tally.bound(levels, thin).max()))
+
+    @property
+    def ceiling(self) -> float:
+        """The bound in nats from as many pairs of scores that always tell the worlds apart."""
+        settings: dict[str, Any] = {"delta": self._delta, "confidence": 1.0 - self._error, "seed": self._seed}
+        separated = GuessCounter(**settings, games=self._games, paired=self._paired)
+        for pairs in (self._chosen, int(self._table.sum())):
+            separated.update(PairCounts(np.array([0.0, 1.0]), np.array([[0, 1]]), np.array([pairs])))
+        return separated.epsilon_lower or 0.0
 
     def _choose(self, first: PairCounts, pairs: int) -> GuessRules:
         """The rules for so many further pairs."""
@@ -206,13 +224,30 @@ def count_choosing(games: int) -> int:
     return max(1, games // _CHOOSING_SHARE)
 
 
-def ceiling_of_guesses(block_sizes: Iterable[int], **settings: Any) -> float:
-    """The bound in nats that `GuessCounter(**settings)` certifies from perfectly separated scores in these
-    blocks."""
-    counter = GuessCounter(**settings)
-    for pairs in block_sizes:
-        counter.update(PairCounts(np.array([0.0, 1.0]), np.array([[0, 1]]), np.array([pairs])))
-    return counter.epsilon_lower or 0.0
+class Guesses(Estimator):
+    """The bound of `GuessCounter`."""
+
+    def __init__(self, context: EstimatorContext) -> None:
+        super().__init__(context)
+        names = ("delta", "confidence", "games", "seed", "paired")
+        self._counter = GuessCounter(**{name: getattr(context, name) for name in names})
+
+    def add(self, block: PairCounts) -> None:
+        self._counter.update(block)
+
+    @property
+    def epsilon_lower(self) -> float | None:
+        """The certified ε in nats, if all games were seen and there were enough blocks."""
+        return self._counter.epsilon_lower if self.complete else None
+
+    @property
+    def ceiling(self) -> float:
+        """The bound in nats from as many games that always tell the worlds apart."""
+        return self._counter.ceiling
+
+    def rows(self) -> list[Estimate]:
+        row: dict[str, Any] = {"title": "guesses", "assumes": f"{FIXED_SIZE}; independent games of a world"}
+        return [estimate_epsilon("guesses", self.epsilon_lower, **row)]
 
 
 def count_coins(pairs: int) -> int:

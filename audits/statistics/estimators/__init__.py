@@ -3,9 +3,11 @@
 from audits.statistics.estimates import Estimator
 from audits.statistics.estimators.bands import SimultaneousBand
 from audits.statistics.estimators.held_out import GaussianEvent, OneEvent
+from audits.statistics.guess_counts import Guesses
 
 ESTIMATORS: list[type[Estimator]] = [
     OneEvent,
+    Guesses,
     SimultaneousBand,
     GaussianEvent,
 ]

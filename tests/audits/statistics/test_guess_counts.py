@@ -11,13 +11,7 @@ from scipy import stats
 from support.statistical import check_errors, expect_rejection, most_errors, statistical
 
 from arena.errors import InvalidArgument
-from audits.statistics.guess_counts import (
-    GuessCounter,
-    GuessRules,
-    ceiling_of_guesses,
-    count_choosing,
-    count_coins,
-)
+from audits.statistics.guess_counts import GuessCounter, GuessRules, count_choosing, count_coins
 from audits.statistics.score_pairs import PairCounts
 from tests.audits.statistics.test_betting import E, Law, response
 
@@ -29,7 +23,7 @@ LEVEL = 0.2
 def bound(scores: np.ndarray, *, kind: type[GuessCounter] = GuessCounter, **settings: Any) -> float:
     """The bound from scores (2, n), of which the first tenth chooses."""
     pairs = scores.shape[1]
-    counter = kind(**{"delta": 0.0, "confidence": 0.95, "seed": [0], **settings}, games=pairs)
+    counter = kind(**{"delta": 0.0, "confidence": 0.95, "seed": 0, **settings}, games=pairs)
     for part in np.split(scores, [count_choosing(pairs)], axis=1):
         counter.update(PairCounts.of(*part))
     return counter.epsilon_lower or 0.0
@@ -40,7 +34,7 @@ def bound(scores: np.ndarray, *, kind: type[GuessCounter] = GuessCounter, **sett
 
 def test_perfect_separation_gives_the_bound_of_the_definition() -> None:
     """Three rules are always right; the one that guesses every game has the largest share of the error."""
-    counter = GuessCounter(delta=0.0, confidence=0.9, games=1_000, seed=[3])
+    counter = GuessCounter(delta=0.0, confidence=0.9, games=1_000, seed=3)
     for pairs in (100, 900):
         counter.update(PairCounts.of(np.zeros(pairs), np.ones(pairs)))
     assert counter.rules is not None
@@ -49,9 +43,7 @@ def test_perfect_separation_gives_the_bound_of_the_definition() -> None:
     limit = 1 / (1 + math.exp(-(counter.epsilon_lower or 0)))
     coins = count_coins(900)
     assert stats.binom.sf(coins - 1, coins, limit) == pytest.approx(0.1 * shares[-1, 1])
-    assert counter.epsilon_lower == ceiling_of_guesses(
-        (100, 900), delta=0.0, confidence=0.9, games=1_000, seed=[3]
-    )
+    assert counter.epsilon_lower == counter.ceiling
 
 
 def test_delta_excuses_right_guesses() -> None:
@@ -87,7 +79,7 @@ def test_constant_scores_show_nothing_and_infinite_ones_are_scores(score: float,
 
 
 def test_too_few_games_or_blocks_show_nothing() -> None:
-    counter = GuessCounter(delta=0.0, confidence=0.9, games=1, seed=[0])
+    counter = GuessCounter(delta=0.0, confidence=0.9, games=1, seed=0)
     assert counter.epsilon_lower is None
     counter.update(PairCounts.of(np.zeros(1), np.ones(1)))
     assert counter.epsilon_lower is None
@@ -105,7 +97,7 @@ def test_too_few_games_or_blocks_show_nothing() -> None:
 )
 def test_wrong_options_are_refused(options: dict[str, float], rule: str) -> None:
     with pytest.raises(InvalidArgument, match=rule):
-        GuessCounter(**{"delta": 0.0, "confidence": 0.9, "games": 10, **options}, seed=[0])  # type: ignore[arg-type]
+        GuessCounter(**{"delta": 0.0, "confidence": 0.9, "games": 10, **options}, seed=0)  # type: ignore[arg-type]
 
 
 # --- how often it says too much -----------------------------------------------------------------------------
@@ -159,7 +151,7 @@ def errors(
             "delta": played.delta,
             "confidence": 1 - LEVEL,
             "paired": "coupled" in law,
-            "seed": [audit],
+            "seed": audit,
         }
         found += bound(scores, **{**settings, **more}) > truth + 1e-9
         if found > most_errors(audits, LEVEL, RATE):
