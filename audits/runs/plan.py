@@ -34,6 +34,7 @@ from audits.registry.match import read_claim
 from audits.registry.origins import versions
 from audits.registry.players import check_player, copy_learner
 from audits.statistics.betting import LATE_START
+from audits.statistics.guess_counts import count_choosing
 
 SCORE, LEARNED, LIKELIHOOD = DISTINGUISHERS = ("score", "learned", "likelihood")
 OWN_COINS = "own_coins"
@@ -187,6 +188,12 @@ class PlanSettings:
     def curve(self) -> PrivacyCurve | None:
         return self.given_curve
 
+    @property
+    def exact_pairs(self) -> int:
+        """Blocks that start before so many pairs count scores exactly, and choose the bins of the others. At a
+        fixed number of games they choose its rules, too, so that all games that count do so alike."""
+        return count_choosing(self.games) if self.fixed_games else EXACT_PAIRS
+
     def of_betting(self) -> dict[str, Any]:
         """The settings of the betting tests. Of a claim with a curve there are two, which share the error."""
         return {
@@ -286,7 +293,7 @@ class Plan(PlanSettings):
     @property
     def blocks(self) -> BlockSizes:
         """The sizes of the blocks; with `until_refuted`, up to the largest number of games."""
-        return BlockSizes(self.games, self.first_block, self.block)
+        return BlockSizes(self.games, self.first_block, self.block, self.exact_pairs)
 
     def fit_blocks(self, max_calls: int | None, max_seconds: float | None) -> Plan:
         """The plan in smaller blocks, where calls are limited, since checks play as many games as a block."""
@@ -369,6 +376,7 @@ class BlockSizes:
     games: int
     first: int
     largest: int
+    exact_pairs: int = EXACT_PAIRS
 
     def __len__(self) -> int:
         return self._count_before(self.games)
@@ -385,7 +393,7 @@ class BlockSizes:
     @property
     def exact(self) -> int:
         """The number of blocks that count scores exactly."""
-        return min(self._count_before(EXACT_PAIRS), len(self))
+        return min(self._count_before(self.exact_pairs), len(self))
 
     def _count_before(self, pairs: int) -> int:
         """The number of blocks that start before so many pairs."""

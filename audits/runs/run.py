@@ -28,7 +28,7 @@ from audits.runs.blocks import (
     uses_common_random_numbers,
 )
 from audits.runs.limits import CALLS, Limits, announce_cost, time_game
-from audits.runs.plan import EXACT_PAIRS, LEARNED, Plan, PlanSettings
+from audits.runs.plan import LEARNED, Plan, PlanSettings
 from audits.runs.verdict import RunNotes, RunStopped, Verdict
 from audits.runs.workers import Workers
 from audits.runs.workers.workers import defer_interrupts
@@ -65,7 +65,9 @@ class AuditEstimators:
 
     def __init__(self, plan: PlanSettings, *, all_estimators: bool = False) -> None:
         self.plan = plan
-        self._kinds = ESTIMATORS if all_estimators else [Guesses if plan.fixed_games else OneEvent]
+        certifying = [Guesses] if plan.fixed_games else []
+        self._kinds = [*certifying, *ESTIMATORS] if all_estimators else certifying or [OneEvent]
+        self._shows_all = all_estimators
         self.betting = Betting(epsilon_claim=plan.epsilon, **plan.of_betting())
         self._tests = [self.betting]
         if plan.curve is not None:
@@ -114,7 +116,7 @@ class AuditEstimators:
         """Use the next block."""
         self.games += block.pairs
         self.block_sizes.append(block.pairs)
-        if self.games - block.pairs < EXACT_PAIRS:
+        if self.games - block.pairs < self.plan.exact_pairs:
             self.first_blocks.append(block)
         if isinstance(block, ViewCounts):
             self._learn(block)
@@ -221,7 +223,7 @@ class AuditEstimators:
             until_refuted=plan.until_refuted,
             fixed_games=plan.fixed_games,
             seed=plan.seed,
-            estimates=self.estimates() if self._kinds is ESTIMATORS else None,
+            estimates=self.estimates() if self._shows_all else None,
             players=notes,
             plan=played,
         )

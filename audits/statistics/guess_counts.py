@@ -24,7 +24,10 @@ from audits.statistics.estimates import (
 from audits.statistics.score_histogram import EXACT, ScoreBins
 from audits.statistics.score_pairs import PairCounts, join_blocks
 
-_CHOOSING_SHARE = 10  # one pair in ten divides the error among the rules
+_CHOOSING_SHARE, _MAX_CHOOSING = (
+    10,
+    8_192,
+)  # one pair in ten divides the error among the rules, so many at most
 _TAILS = 0.5 ** np.arange(1, 15)  # shares of the scores that a rule guesses at either end
 _PRIORS = (0.48, 0.16, 0.16)  # of the error, for guesses at both ends, at the upper and at the lower one
 _REVERSED = 0.25  # as much for the opposite guesses, since scores should be higher in world 1
@@ -63,6 +66,10 @@ class Tally:
             is_false = _log_odds(self.right, self.wrong + more, level) > middle
             low, high = np.where(is_false, middle, low), np.where(is_false, high, middle)
         return low
+
+    def excuse(self, guesses: np.ndarray) -> Tally:
+        """The tally with so many fewer right guesses."""
+        return attrs.evolve(self, right=np.maximum(self.right - guesses, 0.0))
 
     def expect(self, times: float) -> Tally:
         """The tally to expect of so many times as many games, with half a game added to each count."""
@@ -127,10 +134,11 @@ class GuessRules:
         right, wrong = np.where(names_zero, (only0, only1), (only1, only0))
         return Tally(right, wrong, both)
 
-    def divide_error(self, tally: Tally, times: float, error: float) -> GuessRules:
+    def divide_error(self, tally: Tally, times: float, excused: np.ndarray, error: float) -> GuessRules:
         """The rules that seem good by a tally of some games, with their shares of the error for so many times
-        as many games that are to come."""
-        promise = tally.expect(times).bound(error)
+        as many games that are to come. excused: (K,), of the right guesses among these."""
+        expected = tally.expect(times)
+        promise = np.maximum(expected.excuse(excused).bound(error), -_EPSILON_MAX)
         games = tally.expect(1.0)
         deviation = np.sqrt(1 / games.right + 1 / games.wrong)
         best = int(promise.argmax())
@@ -195,8 +203,7 @@ class GuessCounter:
             tally = self.rules.judge(games)
             tally = attrs.evolve(tally, wrong=tally.wrong + missing)
         excused, levels = _excuse(draws, self._delta, self._error * self.rules.shares)
-        tally = attrs.evolve(tally, right=np.maximum(tally.right - excused, 0))
-        return max(0.0, float(tally.bound(levels, thin).max()))
+        return max(0.0, float(tally.excuse(excused).bound(levels, thin).max()))
 
     @property
     def ceiling(self) -> float:
@@ -212,16 +219,18 @@ class GuessCounter:
         rules = GuessRules.of(first)
         if self._paired:
             rules = rules.keep(abs(rules.guesses.sum(axis=1)) == abs(rules.guesses).sum(axis=1))
-            tally, times = rules.judge_pairs(rules.count(first)), pairs / first.pairs
+            tally, draws, times = rules.judge_pairs(rules.count(first)), pairs, pairs / first.pairs
         else:
             games = np.stack([rules.count(first).sum(axis=1 - world) for world in (0, 1)])
-            tally, times = rules.judge(games), count_coins(pairs) / (2 * first.pairs)
-        return rules.divide_error(tally, max(times, 1e-9), self._error)
+            tally, draws = rules.judge(games), count_coins(pairs)
+            times = draws / (2 * first.pairs)
+        excused, _ = _excuse(draws, self._delta, self._error * rules.shares)
+        return rules.divide_error(tally, times, excused, self._error)
 
 
 def count_choosing(games: int) -> int:
     """How many of so many pairs choose, or a few more where a block ends."""
-    return max(1, games // _CHOOSING_SHARE)
+    return max(1, min(games // _CHOOSING_SHARE, _MAX_CHOOSING))
 
 
 class Guesses(Estimator):

@@ -3,11 +3,9 @@
 from audits.statistics.estimates import Estimator
 from audits.statistics.estimators.bands import SimultaneousBand
 from audits.statistics.estimators.held_out import GaussianEvent, OneEvent
-from audits.statistics.guess_counts import Guesses
 
 ESTIMATORS: list[type[Estimator]] = [
     OneEvent,
-    Guesses,
     SimultaneousBand,
     GaussianEvent,
 ]

@@ -21,7 +21,6 @@ from audits.statistics.score_pairs import PairCounts
 
 METHODS = [
     "one event",
-    "guesses",
     "band",
     "band, at ε = 0.5",
     "GDP, band",
@@ -89,7 +88,7 @@ def test_at_delta_0_a_gaussian_mechanism_has_no_finite_epsilon(rng: np.random.Ge
 def test_figures_are_withheld_at_another_number_of_games(rng: np.random.Generator) -> None:
     found = rows_of(rng.normal(size=(2, 1_000)), 10, games=1_200)
     assert {row.value for row in found.values()} == {None}
-    assert {row.reason for name, row in found.items() if name not in ("one event", "guesses")} == {
+    assert {row.reason for name, row in found.items() if name != "one event"} == {
         "holds only after 1,200 pairs, as fixed beforehand; 1,000 were played"
     }
     assert found["one event"].reason.startswith("not available: too few blocks")
