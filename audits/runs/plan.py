@@ -190,7 +190,7 @@ class PlanSettings:
 
     @property
     def exact_pairs(self) -> int:
-        """Blocks that start before so many pairs count scores exactly, and choose the bins of the others. At a
+        """Blocks that start before so many pairs count scores exactly, and choose bins for the others. At a
         fixed number of games they choose its rules, too, so that all games that count do so alike."""
         return count_choosing(self.games) if self.fixed_games else EXACT_PAIRS
 

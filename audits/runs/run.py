@@ -65,7 +65,7 @@ class AuditEstimators:
 
     def __init__(self, plan: PlanSettings, *, all_estimators: bool = False) -> None:
         self.plan = plan
-        certifying = [Guesses] if plan.fixed_games else []
+        certifying: list[type[Estimator]] = [Guesses] if plan.fixed_games else []
         self._kinds = [*certifying, *ESTIMATORS] if all_estimators else certifying or [OneEvent]
         self._shows_all = all_estimators
         self.betting = Betting(epsilon_claim=plan.epsilon, **plan.of_betting())
