@@ -20,7 +20,8 @@ from audits.registry.match import resolve_curve
 from audits.registry.suggestions import explain_arguments
 from audits.reports.formatting import describe_validity, nats, percent
 from audits.reports.report import Document, Facts, Picture, Prose, Report
-from audits.runs.plan import EXACT_PAIRS, MAX_BLOCK_PAIRS, first_block_pairs
+from audits.runs.block_sizes import EXACT_PAIRS
+from audits.runs.plan import MAX_BLOCK_PAIRS, first_block_pairs
 from audits.statistics.betting import Betting, ceiling
 from audits.statistics.guess_counts import GuessCounter, count_choosing
 from audits.statistics.score_histogram import ScoreBins

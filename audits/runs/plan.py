@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Mapping
 from hashlib import sha256
 from math import ceil
 from typing import Any, TypedDict
@@ -33,6 +31,7 @@ from arena.settings import (
 from audits.registry.match import read_claim
 from audits.registry.origins import versions
 from audits.registry.players import check_player, copy_learner
+from audits.runs.block_sizes import EXACT_PAIRS, BlockSizes
 from audits.statistics.betting import LATE_START
 from audits.statistics.guess_counts import count_choosing
 
@@ -44,7 +43,6 @@ CALL_BLOCK_PAIRS = 256  # where each game is a call that may be slow, since a ru
 MIN_BLOCK_PAIRS = 16
 # Where calls are limited, a block is one in 128 of them; where time is, as if so many calls were allowed.
 _CALL_BLOCKS, _TIMED_CALLS = 64, 2_048
-EXACT_PAIRS = 8_192  # blocks that start after so many pairs count their scores in bins
 _ROLES: dict[str, type] = {"learner": Learner, "adversary": Adversary, "referee": Referee}
 _SHIPPED = ("arena", "learners", "adversaries", "audits")
 _STORED_TYPES = {"float": float, "int": int, "bool": bool, "str": str}
@@ -367,53 +365,3 @@ def first_block_pairs(games: int, *, until_refuted: bool) -> int:
 def keeps_half(games: int, *, until_refuted: bool) -> bool:
     """Whether the test keeps half of its wealth at first, as blocks are small and many games may follow."""
     return until_refuted and games > 2 * LATE_START
-
-
-@attrs.frozen
-class BlockSizes:
-    """The sizes of the blocks of a run: half of all pairs before, at least `first` and at most `largest`."""
-
-    games: int
-    first: int
-    largest: int
-    exact_pairs: int = EXACT_PAIRS
-
-    def __len__(self) -> int:
-        return self._count_before(self.games)
-
-    def __getitem__(self, index: int) -> int:
-        """The number of pairs in block `index`. Raises: IndexError."""
-        if not 0 <= index < len(self):
-            raise IndexError(index)
-        return min(self._start(index + 1), self.games) - self._start(index)
-
-    def __iter__(self) -> Iterator[int]:
-        return map(self.__getitem__, range(len(self)))
-
-    @property
-    def exact(self) -> int:
-        """The number of blocks that count scores exactly."""
-        return min(self._count_before(self.exact_pairs), len(self))
-
-    def _count_before(self, pairs: int) -> int:
-        """The number of blocks that start before so many pairs."""
-        starts = _growing_starts(self.first, self.largest)
-        if pairs <= starts[-1]:
-            return bisect_left(starts, pairs)
-        return len(starts) - 1 + ceil((pairs - starts[-1]) / self.largest)
-
-    def _start(self, index: int) -> int:
-        """The number of pairs before block `index`."""
-        starts = _growing_starts(self.first, self.largest)
-        extra = index - (len(starts) - 1)
-        return starts[-1] + extra * self.largest if extra > 0 else starts[index]
-
-
-@lru_cache(maxsize=256)
-def _growing_starts(first: int, largest: int) -> list[int]:
-    """The numbers of pairs before each block, up to the first from which on all blocks are of one size."""
-    starts, size = [0], 0
-    while size < largest:
-        size = min(max(starts[-1] // 2, first), largest)
-        starts.append(starts[-1] + size)
-    return starts

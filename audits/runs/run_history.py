@@ -17,10 +17,10 @@ from arena import InvalidArgument
 from arena.errors import suggest_extra
 from audits.data.output_files import check_output_file, write_atomically
 from audits.distinguishers.view_features import Block
+from audits.runs.audit_estimators import AuditEstimators
 from audits.runs.ledger import Ledger
 from audits.runs.ledger.schema import log_of
 from audits.runs.plan import PlanSettings
-from audits.runs.run import AuditEstimators
 from audits.runs.verdict import RunNotes, Verdict
 from audits.statistics.betting import ceilings
 from audits.statistics.score_pairs import PairCounts

@@ -24,10 +24,8 @@ from audits.statistics.estimates import (
 from audits.statistics.score_histogram import EXACT, ScoreBins
 from audits.statistics.score_pairs import PairCounts, join_blocks
 
-_CHOOSING_SHARE, _MAX_CHOOSING = (
-    10,
-    8_192,
-)  # one pair in ten divides the error among the rules, so many at most
+_CHOOSING_SHARE = 10  # one pair in ten divides the error among the rules
+_MAX_CHOOSING = 8_192  # pairs
 _TAILS = 0.5 ** np.arange(1, 15)  # shares of the scores that a rule guesses at either end
 _PRIORS = (0.48, 0.16, 0.16)  # of the error, for guesses at both ends, at the upper and at the lower one
 _REVERSED = 0.25  # as much for the opposite guesses, since scores should be higher in world 1
