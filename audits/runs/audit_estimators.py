@@ -158,12 +158,14 @@ class AuditEstimators:
         plan, if it is more than a ledger's."""
         if interrupted is None:
             interrupted = not self.done and self.games < self.plan.games
-        plan, epsilon_lower = self.plan, self.epsilon_lower
+        plan, epsilon_lower, refuted = self.plan, self.epsilon_lower, self.refuted
         curve, on_curve, guesses = plan.curve, self._tests[-1], self._guesses
-        if plan.fixed_games:
-            highest = 0.0 if guesses is None or interrupted or stopped else guesses.ceiling
-        else:
+        if not plan.fixed_games:
             highest = ceiling(self.block_sizes, **plan.of_betting())
+        elif guesses is None or interrupted or stopped:
+            highest, epsilon_lower, refuted = 0.0, 0.0, False
+        else:
+            highest = guesses.ceiling
         highest = max(highest, epsilon_lower)  # that of betting is computed from joined blocks
         refutable = highest >= plan.epsilon or (
             curve is not None and is_refutable(self.block_sizes, curve, **plan.of_betting())
@@ -177,7 +179,7 @@ class AuditEstimators:
             adversary=notes.adversary,
             protocol=notes.protocol,
             claim=Claim(epsilon=plan.epsilon, delta=plan.delta, curve=curve, **shared),
-            refuted=self.refuted,
+            refuted=refuted,
             epsilon_lower=epsilon_lower,
             curve_epsilon_lower=None if curve is None else on_curve.epsilon_lower,
             curve_lower=None if curve is None else on_curve.curve_lower,
