@@ -29,6 +29,7 @@ from audits.statistics.estimates import EstimatorContext, estimate_epsilon
 from audits.statistics.estimators import ESTIMATORS as KINDS
 from audits.statistics.estimators.bands import Band, SimultaneousBand, mu_lower_of_band
 from audits.statistics.estimators.held_out import GaussianEvent, OneEvent, delta_if_gaussian
+from audits.statistics.guess_counts import Guesses
 from audits.statistics.score_pairs import PairCounts
 from benchmarks.tables import write_table
 
@@ -41,6 +42,7 @@ POWER_AUDITS, POWER_PAIRS = 9, 100_000
 ESTIMATORS = (
     "betting",
     "one event",
+    "guesses",
     "limits",
     "band ε",
     "region",
@@ -150,7 +152,7 @@ def audits(
     `law`."""
     false: Counter[str] = Counter()
     for _ in range(audits):
-        false.update(_find_wrong(law, (played or law).draw(rng, pairs)))
+        false.update(_find_wrong(law, (played or law).draw(rng, pairs), int(rng.integers(1 << 62))))
     return false
 
 
@@ -160,18 +162,20 @@ def max_false(audits: int) -> int:
     return int(stats.binom.isf(RATE, audits, LEVEL))
 
 
-def _find_wrong(law: Law, scores: np.ndarray) -> list[str]:
-    """The estimators that claim too much in one audit."""
+def _find_wrong(law: Law, scores: np.ndarray, seed: int) -> list[str]:
+    """The estimators that claim too much in one audit. seed: of the random numbers of estimators."""
     pairs = scores.shape[1]
     confidence = 1 - LEVEL
     # The grid may end just above the true ε, since one point above it is enough for a false claim.
     top = law.epsilon + 0.05
     betting = Betting(delta=law.delta, confidence=confidence, epsilon_claim=law.epsilon, epsilon_max=top)
-    context = EstimatorContext(delta=law.delta, confidence=confidence, games=pairs, epsilon=law.epsilon)
+    shared = {"delta": law.delta, "confidence": confidence, "epsilon": law.epsilon}
+    context = EstimatorContext(**shared, games=pairs, seed=seed)
     one_event, bands, event = OneEvent(context), SimultaneousBand(context), GaussianEvent(context)
+    guesses = Guesses(context)
     for part in np.array_split(scores, min(BLOCKS, pairs), axis=1):
         block = PairCounts.of(*part)
-        for test in (betting, one_event, bands, event):
+        for test in (betting, one_event, bands, event, guesses):
             test.update(block)
     band, gaussian = bands.result(), event.bound
     if band is None or gaussian is None:
@@ -179,6 +183,7 @@ def _find_wrong(law: Law, scores: np.ndarray) -> list[str]:
     wrong = {
         "betting": betting.refuted or betting.epsilon_lower > law.epsilon,
         "one event": (one_event.epsilon_lower or 0.0) > law.epsilon + _ROUNDING,
+        "guesses": (guesses.epsilon_lower or 0.0) > law.epsilon + _ROUNDING,
         "limits": _limits_are_wrong(law, band),
         "band ε": band.epsilon(law.delta) > law.epsilon + _ROUNDING,
         "region": _region_is_wrong(law, band),
@@ -222,7 +227,7 @@ def power(law: Law, rng: np.random.Generator) -> dict[str, str]:
     for _ in range(POWER_AUDITS):
         options = {"delta": law.delta, "confidence": 0.95}
         betting = Betting(**options)
-        rest = [kind(EstimatorContext(**options, games=POWER_PAIRS)) for kind in KINDS]
+        rest = [kind(EstimatorContext(**options, games=POWER_PAIRS)) for kind in (*KINDS, Guesses)]
         for size in [4_096] * (POWER_PAIRS // 4_096) + [POWER_PAIRS % 4_096]:
             block = PairCounts.of(*law.draw(rng, size))
             for test in (betting, *rest):

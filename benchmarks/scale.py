@@ -26,10 +26,11 @@ from tabulate import tabulate
 from adversaries.figure1.swaps import QuerySwap
 from adversaries.release.point_swap import CountSwap
 from arena import Figure1, Release
+from audits.runs.audit_estimators import AuditEstimators
 from audits.runs.blocks import play_block
 from audits.runs.ledger import Ledger
 from audits.runs.plan import MAX_BLOCK_PAIRS, Plan
-from audits.runs.run import AuditEstimators, run
+from audits.runs.run import run
 from audits.runs.workers import Workers, map_in_order
 from audits.runs.workers.pools import DASK_UNWATCHED
 from learners.everlasting.paper_versions import EverlastingV2

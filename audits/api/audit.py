@@ -84,7 +84,8 @@ def audit(
     user: the column that says whose a record is, or a function of a record.
     epsilon, delta: the claim under test, ε in nats; default: the learner's own. curve: a claim for every ε
         instead, of `arena.privacy_curves` or as a text: "mu=1", "rho=0.5", "rdp=8,2" or a CSV file.
-    games: in each world; default: 100,000, with until_refuted at most 10 million.
+    games: in each world; default: 100,000, with until_refuted at most 10 million. fixed_games: certify more
+        from few games, by a bound that holds at this number only; an audit that ends early certifies nothing.
     confidence: the bound is wrong with probability at most 1 - confidence, whenever the audit stops.
     settings: of players that are given by name, {"teachers": 2001, "adversary.probes": 20}, or of a function.
     distinguisher, faults, seed: as in `Plan`. protocol, rounds: default: as the players have it.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from hashlib import sha256
 from typing import Any, ClassVar
 
 import attrs
@@ -17,10 +18,12 @@ from arena.sample import as_numbers, check_integers, refuse_masks
 from arena.settings import at_least, check_value, less_than, more_than, number
 from audits.registry.match import resolve_curve
 from audits.registry.suggestions import explain_arguments
-from audits.reports.formatting import nats, percent
+from audits.reports.formatting import describe_validity, nats, percent
 from audits.reports.report import Document, Facts, Picture, Prose, Report
-from audits.runs.plan import EXACT_PAIRS, MAX_BLOCK_PAIRS, first_block_pairs
+from audits.runs.block_sizes import EXACT_PAIRS
+from audits.runs.plan import MAX_BLOCK_PAIRS, first_block_pairs
 from audits.statistics.betting import Betting, ceiling
+from audits.statistics.guess_counts import GuessCounter, count_choosing
 from audits.statistics.score_histogram import ScoreBins
 from audits.statistics.score_pairs import PairCounts
 
@@ -34,6 +37,7 @@ class Certificate(Report):
     epsilon_lower: in nats; with probability at least `confidence`, every claim of a smaller ε at this δ is
         false. ceiling: the epsilon_lower of as many scores that always tell the worlds apart.
     unpaired: scores of one world without a partner in the other. epsilon, refuted: None without a claim.
+    fixed_games: whether that holds only if the number of scores was fixed before any was seen.
     curve_lower: the largest member of the curve's family that is false, with all smaller ones; None without.
     """
 
@@ -49,13 +53,15 @@ class Certificate(Report):
     refuted: bool | None
     curve: PrivacyCurve | None = None
     curve_lower: PrivacyCurve | None = None
+    fixed_games: bool = False
 
     @property
     def headline(self) -> str:
         bound = f"ε ≥ {nats(self.epsilon_lower)} at δ = {self.delta:.3g}"
         if self.curve_lower is not None:
             bound += f" and more than {self.curve_lower}"
-        return f"{describe_outcome(self.refuted)}{bound} certified (confidence {percent(self.confidence)})"
+        confidence = f"confidence {percent(self.confidence)}{describe_validity(self.fixed_games)}"
+        return f"{describe_outcome(self.refuted)}{bound} certified ({confidence})"
 
     def document(self) -> Document:
         claim = "" if self.epsilon is None else f"({nats(self.epsilon)}, {self.delta:.3g})"
@@ -66,7 +72,7 @@ class Certificate(Report):
             ("claim under test", claim if self.curve is None else f"{self.curve}, and so {claim}"),
             ("certified", f"ε ≥ {nats(self.epsilon_lower)} nats at δ = {self.delta:.3g}"),
             ("for its curve", for_curve),
-            ("confidence", percent(self.confidence)),
+            ("confidence", percent(self.confidence) + describe_validity(self.fixed_games)),
             ("ceiling", f"ε ≥ {nats(self.ceiling)} nats, had every score told the worlds apart"),
             ("scores", f"{self.pairs:,} pairs, and {self.unpaired:,} scores without a partner"),
         ]
@@ -200,13 +206,18 @@ def certify(
     epsilon: float | None = None,
     curve: PrivacyCurve | str | None = None,
     log_ratios: bool = False,
+    fixed_games: bool = False,
 ) -> Certificate:
     """A lower bound on ε at `delta` from the scores of independent games of two neighbouring worlds.
 
     scores_0, scores_1: (n,) and (m,), higher if they look like world 1; the surplus of one world is not used.
+    fixed_games: you fixed the numbers of games before you saw any score, and give all of them. The bound is
+        then sharper, most of all for a few hundred or thousand games, and holds at no other number of games.
+        Proof: docs/proofs/guess_counts.md.
     All else is as of `Auditor`, which says what is assumed about scores and what is certified.
 
-    Raises: InvalidArgument if scores are no numbers, or one world has fewer than two.
+    Raises: InvalidArgument if scores are no numbers, or one world has fewer than two, or if fixed_games is
+    given with a curve.
 
     >>> certify([0.1, 0.3, 0.2] * 50, [2.1, 1.7, 3.0] * 50)
     <Certificate: ε ≥ 3.359 at δ = 0 certified (confidence 95 %)>
@@ -219,8 +230,45 @@ def certify(
                 value=len(scores),
                 remedy="Play more games in that world; a few hundred certify something.",
             )
+    if fixed_games:
+        return _certify_fixed(arrays, check_claim(epsilon, delta, curve), confidence)
     auditor = Auditor(delta=delta, confidence=confidence, epsilon=epsilon, curve=curve, log_ratios=log_ratios)
     return auditor.update(arrays[0], arrays[1]).certificate
+
+
+def _certify_fixed(
+    arrays: Sequence[np.ndarray], claim: tuple[PrivacyCurve | None, float | None, float], confidence: float
+) -> Certificate:
+    """The certificate of scores (n,) and (m,) whose numbers were fixed beforehand."""
+    curve, epsilon, delta = claim
+    check_value("confidence", confidence, number, more_than(0), less_than(1))
+    if curve is not None:
+        raise InvalidArgument(
+            "fixed_games tests one pair of ε and δ, and no privacy curve",
+            value=curve,
+            remedy="Give epsilon and delta, or leave out fixed_games.",
+        )
+    pairs = min(map(len, arrays))
+    # Neither order nor coins may depend on what the scores say, or be the same for other scores.
+    digest = int.from_bytes(sha256(b"".join(scores.tobytes() for scores in arrays)).digest()[:16])
+    rng = generator(np.random.SeedSequence([digest, 1]))
+    scores = [rng.permutation(world)[:pairs] for world in arrays]
+    counter = GuessCounter(delta=delta, confidence=confidence, games=pairs, seed=digest)
+    choosing = count_choosing(pairs)
+    counter.update(PairCounts.of(*(world[:choosing] for world in scores)))
+    counter.update(counter.bins.count(*(world[choosing:] for world in scores)))
+    bound = counter.epsilon_lower or 0.0
+    return Certificate(
+        epsilon_lower=bound,
+        ceiling=max(bound, counter.ceiling),
+        pairs=pairs,
+        unpaired=sum(map(len, arrays)) - 2 * pairs,
+        epsilon=epsilon,
+        refuted=None if epsilon is None else bound > epsilon,
+        delta=delta,
+        confidence=confidence,
+        fixed_games=True,
+    )
 
 
 def check_claim(

@@ -50,6 +50,10 @@ class CertifiedClaim:
     confidence: float = option(
         "--confidence", metavar="P", default=0.95, help="The probability that the bound is right."
     )
+    fixed_games: bool = option(
+        "--fixed-games",
+        help="Certify more from few games, by a bound that holds only if their number was fixed beforehand.",
+    )
     html: str | None = file_option(
         "--html", "Also write the result as one HTML page.", "HTML report", packages=("matplotlib",)
     )
@@ -80,9 +84,14 @@ def certify(given: ScoreOptions, claim: CertifiedClaim, output: Output) -> int:
     scores, bits = load_scores(given.scores, scores=given.column, bits=given.included or str(given.world))
     result: Certificate | OneRunCertificate
     if given.world is None:
+        if claim.fixed_games:
+            raise InvalidArgument(
+                "--included always needs a number of canaries that was fixed beforehand",
+                remedy="Leave out --fixed-games, which changes the bound of independent games.",
+            )
         result = certify_one_run(scores, bits, **settings)
     else:
-        result = certify_games(scores[~bits], scores[bits], **settings)
+        result = certify_games(scores[~bits], scores[bits], **settings, fixed_games=claim.fixed_games)
     output.print_result(result)
     if claim.html is not None:
         result.to_html(claim.html)

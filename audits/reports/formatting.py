@@ -42,6 +42,11 @@ def nats(epsilon: float) -> str:
     return f"{epsilon:.4g}"
 
 
+def describe_validity(fixed_games: bool) -> str:
+    """At which number of games a bound holds, after its confidence; empty if at all of them."""
+    return ", valid at this number of games only, fixed beforehand" if fixed_games else ""
+
+
 def escape_controls(text: str, *, one_line: bool = False) -> str:
     """The text, with characters that steer a terminal, or hide or reorder text, as Python writes them."""
     text = _UNSAFE.sub(lambda match: match[0].encode("unicode_escape").decode(), text)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Mapping
 from hashlib import sha256
 from math import ceil
 from typing import Any, TypedDict
@@ -33,6 +31,8 @@ from arena.settings import (
 from audits.registry.match import read_claim
 from audits.registry.origins import versions
 from audits.registry.players import check_player, copy_learner
+from audits.runs.block_sizes import EXACT_PAIRS, BlockSizes
+from audits.statistics.guess_counts import count_choosing
 
 SCORE, LEARNED, LIKELIHOOD = DISTINGUISHERS = ("score", "learned", "likelihood")
 OWN_COINS = "own_coins"
@@ -42,7 +42,6 @@ CALL_BLOCK_PAIRS = 256  # where each game is a call that may be slow, since a ru
 MIN_BLOCK_PAIRS = 16
 # Where calls are limited, a block is one in 128 of them; where time is, as if so many calls were allowed.
 _CALL_BLOCKS, _TIMED_CALLS = 64, 2_048
-EXACT_PAIRS = 8_192  # blocks that start after so many pairs count their scores in bins
 _ROLES: dict[str, type] = {"learner": Learner, "adversary": Adversary, "referee": Referee}
 _SHIPPED = ("arena", "learners", "adversaries", "audits")
 _STORED_TYPES = {"float": float, "int": int, "bool": bool, "str": str}
@@ -57,6 +56,7 @@ class PlanArguments(TypedDict, total=False):
     curve: PrivacyCurve | str | None
     games: int | None
     until_refuted: bool
+    fixed_games: bool
     confidence: float
     distinguisher: str | None
     faults: bool
@@ -125,6 +125,14 @@ class PlanSettings:
         validator=yes_or_no,
         metadata=_explain("Stop as soon as the claim is refuted. The confidence is the same."),
     )
+    fixed_games: bool = attrs.field(
+        default=False,
+        validator=yes_or_no,
+        metadata=_explain(
+            "Certify more from few games, by a bound that holds at this number of games only: a run that "
+            "ends early certifies nothing."
+        ),
+    )
     confidence: float = attrs.field(
         default=0.95,
         converter=_read_float,
@@ -152,6 +160,16 @@ class PlanSettings:
     seed: int = attrs.field(
         default=0, validator=[whole, at_least(0)], metadata=_explain("Random seed, an integer ≥ 0.")
     )
+    paired: bool = attrs.field(
+        default=False
+    )  # no argument: whether the learner lets pairs share random numbers
+
+    def __attrs_post_init__(self) -> None:
+        if self.fixed_games and (self.until_refuted or self.given_curve is not None):
+            raise InvalidArgument(
+                "fixed_games tests one (ε, δ) after all games, neither a privacy curve nor until refuted",
+                remedy="Leave out fixed_games, or give epsilon, delta and games.",
+            )
 
     @epsilon.validator
     def _check_epsilon(self, attribute: Any, value: float) -> None:
@@ -166,6 +184,12 @@ class PlanSettings:
     @property
     def curve(self) -> PrivacyCurve | None:
         return self.given_curve
+
+    @property
+    def exact_pairs(self) -> int:
+        """Blocks that start before so many pairs count scores exactly, and choose bins for the others. At a
+        fixed number of games they choose its rules, too, so that all games that count do so alike."""
+        return count_choosing(self.games) if self.fixed_games else EXACT_PAIRS
 
     def of_betting(self) -> dict[str, Any]:
         """The settings of the betting tests. Of a claim with a curve there are two, which share the error."""
@@ -200,7 +224,7 @@ _ALWAYS_STORED = ("epsilon", "delta", "confidence", "games", "until_refuted")  #
 
 def list_arguments() -> dict[str, attrs.Attribute[Any]]:
     """The arguments of `audits.audit` that are settings of a plan, by name."""
-    return {field.alias or field.name: field for field in attrs.fields(PlanSettings)}
+    return {field.alias or field.name: field for field in attrs.fields(PlanSettings) if field.metadata}
 
 
 @attrs.frozen(kw_only=True)
@@ -216,6 +240,7 @@ class Plan(PlanSettings):
     referee: Referee
     first_block: int = attrs.field(validator=[whole, at_least(1)])
     block: int = attrs.field(validator=[whole, at_least(1)])
+    paired: bool = attrs.field(init=False)
 
     @first_block.default
     def _choose_first_block(self) -> int:
@@ -226,7 +251,12 @@ class Plan(PlanSettings):
     def _choose_block(self) -> int:
         return _choose_largest(self.games, self.learner, self.referee)
 
+    @paired.default
+    def _ask_learner(self) -> bool:
+        return bool(getattr(self.learner, "common_random_numbers", False))
+
     def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
         for role, base in _ROLES.items():
             check_player(role, getattr(self, role), base)
         check_protocol(self.learner, self.adversary, self.referee)
@@ -251,7 +281,7 @@ class Plan(PlanSettings):
     @property
     def curve(self) -> PrivacyCurve | None:
         """The privacy curve under test: a given one, or that of the learner's claim if that is under test."""
-        if self.given_curve is not None:
+        if self.given_curve is not None or self.fixed_games:
             return self.given_curve
         own = read_claim(self.learner)
         return own.curve if (own.epsilon, own.delta) == (self.epsilon, self.delta) else None
@@ -259,7 +289,7 @@ class Plan(PlanSettings):
     @property
     def blocks(self) -> BlockSizes:
         """The sizes of the blocks; with `until_refuted`, up to the largest number of games."""
-        return BlockSizes(self.games, self.first_block, self.block)
+        return BlockSizes(self.games, self.first_block, self.block, self.exact_pairs)
 
     def fit_blocks(self, max_calls: int | None, max_seconds: float | None) -> Plan:
         """The plan in smaller blocks, where calls are limited, since checks play as many games as a block."""
@@ -328,52 +358,3 @@ def _choose_largest(games: int, learner: Learner, referee: Referee) -> int:
 def first_block_pairs(games: int, *, until_refuted: bool) -> int:
     """The usual size of the first block, on which nothing is bet: small where the run may stop early."""
     return MIN_BLOCK_PAIRS if until_refuted else max(1, min(MAX_BLOCK_PAIRS, ceil(games / 10)))
-
-
-@attrs.frozen
-class BlockSizes:
-    """The sizes of the blocks of a run: half of all pairs before, at least `first` and at most `largest`."""
-
-    games: int
-    first: int
-    largest: int
-
-    def __len__(self) -> int:
-        return self._count_before(self.games)
-
-    def __getitem__(self, index: int) -> int:
-        """The number of pairs in block `index`. Raises: IndexError."""
-        if not 0 <= index < len(self):
-            raise IndexError(index)
-        return min(self._start(index + 1), self.games) - self._start(index)
-
-    def __iter__(self) -> Iterator[int]:
-        return map(self.__getitem__, range(len(self)))
-
-    @property
-    def exact(self) -> int:
-        """The number of blocks that count scores exactly."""
-        return min(self._count_before(EXACT_PAIRS), len(self))
-
-    def _count_before(self, pairs: int) -> int:
-        """The number of blocks that start before so many pairs."""
-        starts = _growing_starts(self.first, self.largest)
-        if pairs <= starts[-1]:
-            return bisect_left(starts, pairs)
-        return len(starts) - 1 + ceil((pairs - starts[-1]) / self.largest)
-
-    def _start(self, index: int) -> int:
-        """The number of pairs before block `index`."""
-        starts = _growing_starts(self.first, self.largest)
-        extra = index - (len(starts) - 1)
-        return starts[-1] + extra * self.largest if extra > 0 else starts[index]
-
-
-@lru_cache(maxsize=256)
-def _growing_starts(first: int, largest: int) -> list[int]:
-    """The numbers of pairs before each block, up to the first from which on all blocks are of one size."""
-    starts, size = [0], 0
-    while size < largest:
-        size = min(max(starts[-1] // 2, first), largest)
-        starts.append(starts[-1] + size)
-    return starts

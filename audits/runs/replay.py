@@ -87,6 +87,7 @@ def _format_audit(plan: Plan, learner: str, adversary: str) -> str:
         f"--against {adversary} --protocol {plan.referee.name}",
         f"{claim} --delta {plan.delta!r} --confidence {plan.confidence!r}",
         f"--games {plan.games}{until_refuted} --seed {plan.seed} --distinguisher {plan.distinguisher}",
+        *(["--fixed-games"] if plan.fixed_games else []),
         *(["--faults"] if plan.faults else []),
     ]
     return " \\\n    ".join(options)

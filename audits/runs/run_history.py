@@ -17,10 +17,10 @@ from arena import InvalidArgument
 from arena.errors import suggest_extra
 from audits.data.output_files import check_output_file, write_atomically
 from audits.distinguishers.view_features import Block
+from audits.runs.audit_estimators import AuditEstimators
 from audits.runs.ledger import Ledger
 from audits.runs.ledger.schema import log_of
 from audits.runs.plan import PlanSettings
-from audits.runs.run import AuditEstimators
 from audits.runs.verdict import RunNotes, Verdict
 from audits.statistics.betting import ceilings
 from audits.statistics.score_pairs import PairCounts
@@ -109,7 +109,7 @@ def _update_from_ledger(
         raise no_games_yet(ledger.path)
 
     def add_row() -> None:
-        certified = estimators.betting.epsilon_lower
+        certified = estimators.epsilon_lower
         rows.append((estimators.games, certified, estimators.log_wealth, estimators.log_evidence))
         if watch is not None:
             watch(len(rows) - 1, blocks)
@@ -187,7 +187,7 @@ class RunFollower:
             games_planned=planned,
             games_tested=estimators.games if tested else None,
             refuted=estimators.refuted if tested else None,
-            epsilon_lower=estimators.betting.epsilon_lower if tested else None,
+            epsilon_lower=estimators.epsilon_lower if tested else None,
             finished=estimators.done or games == planned,
             running=running,
             bytes=sum(file.stat().st_size for file in (self.path, log_of(self.path)) if file.exists()),

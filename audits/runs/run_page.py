@@ -137,15 +137,15 @@ def _list_parts(run: RunHistory) -> Iterator[Part]:
 
 def _explain_meaning(run: RunHistory) -> str:
     verdict = run.verdict
+    when = "after all of its games" if verdict.fixed_games else "whenever it is stopped"
+    counts = "" if verdict.fixed_games else "; the games played so far count"
     meaning = (
         "The adversary tells the two worlds apart better than the claim allows. An audit refutes a true "
-        f"claim with a probability of at most {percent(1 - verdict.confidence)}, whenever it is stopped."
+        f"claim with a probability of at most {percent(1 - verdict.confidence)}, {when}."
         if verdict.refuted
         else "This is no proof of privacy: more games, or another adversary, may refute the claim."
     )
-    if verdict.interrupted:
-        meaning += f" The run is not finished ({_describe_games(run)}); the games played so far count."
-    return meaning
+    return meaning + f" The run is not finished ({_describe_games(run)}){counts}." * verdict.interrupted
 
 
 def _describe_games(run: RunHistory) -> str:

@@ -15,7 +15,7 @@ from arena.privacy_curves import PrivacyCurve
 from audits.registry.match import read_claim
 from audits.registry.settings_text import format_settings, summarize_player
 from audits.reports.data_pair import Rows
-from audits.reports.formatting import escape_controls, nats, percent
+from audits.reports.formatting import describe_validity, escape_controls, nats, percent
 from audits.reports.json_form import to_data
 from audits.reports.report import Document, Facts, Listing, Part, Picture, Prose, Report
 from audits.runs.limits import explain_stop
@@ -139,6 +139,7 @@ class Verdict(Report):
     ceiling: the epsilon_lower of an adversary that always tells the worlds apart, in as many games.
     refutable: whether that adversary would have refuted the claim. clopper_pearson: the classical bound on an
         event chosen on other games, if the fixed number of games was reached, and there are enough blocks.
+    fixed_games: whether the bound holds at this number of games only, and otherwise is 0.
     games: in each world. played_now, seconds: games of this invocation in each world, and its duration.
     stopped: the limit that ended it before all games, "max_calls" or "max_seconds", if one did.
     estimates: if asked for. plan: None if it is only known from a ledger. notes: how players and the
@@ -165,6 +166,7 @@ class Verdict(Report):
     interrupted: bool = False
     stopped: str = ""
     until_refuted: bool = False
+    fixed_games: bool = False
     estimates: tuple[Estimate, ...] | None = attrs.field(default=None, eq=False)
     curve_epsilon_lower: float | None = None
     curve_lower: PrivacyCurve | None = None
@@ -203,7 +205,7 @@ class Verdict(Report):
         outcome = "interrupted" if self.interrupted else self.outcome.lower()
         return (
             f"{self.learner} against {self.adversary}: {outcome}, {bound}{self.curve_note} certified "
-            f"(confidence {percent(self.confidence)}), claimed {nats(self.claim.epsilon)}"
+            f"(confidence {self._describe_confidence()}), claimed {nats(self.claim.epsilon)}"
         )
 
     # --- the document -----------------------------------------------------------------------------------
@@ -269,8 +271,11 @@ class Verdict(Report):
 
     def describe_bound(self) -> str:
         """The certified bound, its δ and its confidence."""
-        conditions = f"at δ = {self.claim.delta:.3g}, confidence {percent(self.confidence)}"
+        conditions = f"at δ = {self.claim.delta:.3g}, confidence {self._describe_confidence()}"
         return f"ε ≥ {nats(self.epsilon_lower)} nats {conditions}"
+
+    def _describe_confidence(self) -> str:
+        return percent(self.confidence) + describe_validity(self.fixed_games)
 
     def describe_curve_bound(self) -> str:
         """The certified bound for the privacy curve of the claim; empty if it has none."""
@@ -281,11 +286,15 @@ class Verdict(Report):
         return f"{bound}, among privacy curves of the claim's shape{largest}"
 
     def describe_ceiling(self) -> str:
-        """The largest bound that the games could have certified."""
+        """The largest bound that the games could have certified; empty if there were too few for any."""
+        if self.fixed_games and (self.interrupted or self.stopped):
+            return ""
         return f"ε ≥ {nats(self.ceiling)} nats, had the adversary told the worlds apart every time"
 
     def _describe_classical(self) -> str:
-        """The classical bound, or why there is none."""
+        """The classical bound, or why there is none; empty if another bound is certified at this number."""
+        if self.fixed_games:
+            return ""
         if self.clopper_pearson is not None:
             return f"ε ≥ {nats(self.clopper_pearson)} nats, for comparison"
         if self.until_refuted:
@@ -301,6 +310,8 @@ class Verdict(Report):
             ended = explain_stop(self.stopped).rstrip(".") or "Interrupted"
             if not self.games:
                 return f"{ended}: no games were finished, so nothing is certified."
+            if self.fixed_games:
+                return f"{ended}: the number of games was fixed, and not reached, so nothing is certified."
             return f"{ended}; the games played so far count. {explanation}"
         return explanation
 

@@ -27,7 +27,7 @@ NOTHING_CERTIFIED = "these games certify no privacy loss"
 class EstimatorContext:
     """What an estimator knows of an audit: δ, ε (nats) and curve of the claim; games, the pairs that it will
     see, fixed beforehand; games_planned, those of the whole audit, the first of which may train a
-    distinguisher."""
+    distinguisher; seed, of its own random numbers; paired, whether the games of a pair may be dependent."""
 
     delta: float = attrs.field(validator=[at_least(0), at_most(1)])
     confidence: float = attrs.field(validator=[more_than(0), less_than(1)])
@@ -35,6 +35,8 @@ class EstimatorContext:
     games_planned: int = attrs.field()
     epsilon: float | None = attrs.field(default=None, validator=attrs.validators.optional(at_least(0)))
     curve: PrivacyCurve | None = None
+    seed: int = 0
+    paired: bool = False
 
     @games_planned.default
     def _plan_all(self) -> int:
@@ -112,9 +114,11 @@ class Estimator(ABC):
         return f"holds only after {games:,} pairs, as fixed beforehand; {pairs:,} were played"
 
 
-def clopper_pearson(counts: np.ndarray, pairs: int, level: float) -> tuple[np.ndarray, np.ndarray]:
+def clopper_pearson(
+    counts: np.ndarray, pairs: int | np.ndarray, level: float | np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """The lower and upper Clopper–Pearson limits, each at one-sided `level`, for counts among `pairs` games.
-    Counts of any shape; they need not be integers, so that expected counts may be used."""
+    Arrays of any one shape; counts need not be integers, so that expected counts may be used."""
     from scipy.special import betainccinv, betaincinv  # slow to import
 
     hits, misses = np.maximum(counts, 1e-9), np.maximum(np.subtract(pairs, counts), 1e-9)

@@ -18,8 +18,9 @@ from audits.data.output_files import write_atomically
 from audits.registry.suggestions import unknown_name
 from audits.reports.data_pair import DataPair
 from audits.reports.formatting import name_table
+from audits.runs.block_sizes import BlockSizes
 from audits.runs.example_games import find_data, find_telling_games, format_games
-from audits.runs.plan import MAX_BLOCK_PAIRS, BlockSizes, Plan, first_block_pairs
+from audits.runs.plan import MAX_BLOCK_PAIRS, Plan, first_block_pairs
 from audits.runs.replay import FOUND_FILE, Replay, write_replay
 from audits.runs.verdict import Verdict
 from audits.statistics.betting import EPSILON_MAX, ceiling, is_refutable

@@ -63,6 +63,8 @@ TWO_WORLDS = (
     TwoWorlds("Laplace", 1.0, 0.0, 1_000),
     TwoWorlds("Laplace", 1.0, 0.0, 10_000),
     TwoWorlds("randomised response", 1.0, 0.0, 1_000),
+    TwoWorlds("Gaussian", 1.0, 1e-5, 200),
+    TwoWorlds("Gaussian", 1.0, 1e-5, 5_000),
 )
 ONE_RUN = tuple(OneRun(epsilon, 1e-5, m) for m in (1_000, 5_000) for epsilon in (1.0, 2.0, 4.0, 8.0))
 

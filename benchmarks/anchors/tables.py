@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import beta
+from scipy.stats import beta, laplace, norm
 from tabulate import tabulate
 
 from benchmarks.anchors.games_to_refute import TRUE_AUDITS, stop_cases, zoo_cases
+from benchmarks.anchors.make_scores import find_mu
 from benchmarks.anchors.measure_estimators import Tool, read_tool
 from benchmarks.anchors.printed_figures import SEQUENTIAL_FDP_STOPS, SEQUENTIAL_MMD_STOPS, ZOO
 from benchmarks.anchors.score_cases import (
     AUDITS,
+    CONFIDENCE,
     NULL_AUDITS,
     NULL_SIZES,
     ONE_RUN,
@@ -69,8 +71,28 @@ def tabulate_bounds(tools: Sequence[Tool], kind: str, cases: Sequence[TwoWorlds 
             cells.append(format_median(bounds))
         milliseconds = 1e3 * tool.seconds[f"{name} | {cases[0].name}"]
         rows.append([tool.name, name, *cells, f"{milliseconds:,.1f}", f"{above} of {audits}"])
+    if kind == "two worlds":
+        limits = [f"{information_limit(case):.3f}" for case in cases if isinstance(case, TwoWorlds)]
+        rows.append(["", "best event, if known", *limits, "", ""])
     headers = ["tool", "estimator", *[head(case) for case in cases], "ms", "above the truth"]
     return format_table(rows, headers)
+
+
+def information_limit(case: TwoWorlds) -> float:
+    """The ε that the best half-line of scores certifies by Clopper-Pearson at the numbers of games to expect,
+    if it is known beforehand."""
+    tail = (1 - CONFIDENCE) / 2
+    at = np.linspace(-8, 8, 4_001)
+    if case.law == "Gaussian":
+        below = norm.cdf(at), norm.cdf(at - find_mu(case.epsilon, case.delta))
+    elif case.law == "Laplace":
+        below = laplace.cdf(at, 0, 1 / case.epsilon), laplace.cdf(at, 1, 1 / case.epsilon)
+    else:
+        below = tuple(np.full(1, 1 / (1 + np.exp(-sign * case.epsilon))) for sign in (1, -1))
+    likelier, other = case.games * (1 - below[1]), case.games * (1 - below[0])  # both ends are alike
+    lower = beta.ppf(tail, likelier, case.games - likelier + 1)
+    upper = beta.ppf(1 - tail, other + 1, case.games - other)
+    return float(np.log(np.nanmax((lower - case.delta) / upper, initial=1.0)))
 
 
 def head(case: TwoWorlds | OneRun) -> str:

@@ -23,6 +23,7 @@ import numpy as np
 from arena.errors import ArenaError, InternalError, InvalidArgument
 from audits.distinguishers.view_features import Block, ViewCounts, decode_block
 from audits.registry.origins import Origins, check_origins, join_origins, read_origins
+from audits.runs.block_sizes import BlockSizes
 from audits.runs.ledger.schema import (
     LOG_PAGES,
     Seal,
@@ -36,7 +37,6 @@ from audits.runs.ledger.schema import (
     read_head,
     seal_notes,
 )
-from audits.runs.plan import BlockSizes
 from audits.runs.verdict import RunStopped
 
 _TRIES = 5  # to open a ledger that another process has opened at the same instant

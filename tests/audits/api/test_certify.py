@@ -87,6 +87,35 @@ def test_an_auditor_without_scores_certifies_nothing() -> None:
     assert (certificate.epsilon_lower, certificate.ceiling, certificate.refuted) == (0.0, 0.0, False)
 
 
+def test_a_number_of_games_fixed_beforehand_certifies_more_and_says_so() -> None:
+    rng = np.random.default_rng(5)
+    zeros, ones = flip(rng, 1.0, 400)
+    fixed = certify(zeros, np.append(ones, [1, 0]), epsilon=0.5, fixed_games=True)
+    anytime = certify(zeros, ones)
+    assert 0.5 < anytime.epsilon_lower < fixed.epsilon_lower <= 1.0 < fixed.ceiling
+    assert (fixed.pairs, fixed.unpaired, fixed.refuted) == (400, 2, True)
+    assert "confidence 95 %, valid at this number of games only, fixed beforehand" in fixed.headline
+    assert "at this number of games only" in fixed.summary()
+    assert "number of games only" not in anytime.summary()
+
+
+def test_sorted_scores_do_not_count_against_validity_at_a_fixed_number_either() -> None:
+    equal = flip(np.random.default_rng(3), 0.0001, 4_000)
+    assert certify(*map(np.sort, equal), fixed_games=True).epsilon_lower < 0.1
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("law", [flip, add_noise])
+@pytest.mark.parametrize("games", [30, 400])
+def test_bound_at_a_fixed_number_of_games_is_valid(law: Any, games: int) -> None:
+    rng, audits = np.random.default_rng(8), 1_000
+    bounds = [
+        certify(*law(rng, 0.7, games), confidence=CONFIDENCE, fixed_games=True).epsilon_lower
+        for _ in range(audits)
+    ]
+    assert sum(bound > 0.7 for bound in bounds) <= tolerated(audits)
+
+
 @pytest.mark.parametrize(
     ("scores", "settings", "message"),
     [
@@ -106,6 +135,7 @@ def test_an_auditor_without_scores_certifies_nothing() -> None:
         ([1, 2], {"confidence": True}, "confidence must be a number"),
         ([1, 2], {"epsilon": 0}, "epsilon must be more than 0"),
         ([1, 2], {"curve": "mu=1", "epsilon": 1.0}, "not both"),
+        ([1, 2], {"curve": "mu=1", "fixed_games": True}, "fixed_games tests one pair of ε and δ"),
     ],
 )
 def test_what_makes_no_sense_is_refused_by_name(scores: Any, settings: dict, message: str) -> None:

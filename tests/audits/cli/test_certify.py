@@ -47,6 +47,14 @@ def test_games_are_certified_as_in_python(scores: Path) -> None:
     assert printed["epsilon_lower"] == audits.certify(values[bits == 0], values[bits == 1]).epsilon_lower
 
 
+def test_a_fixed_number_of_games_is_certified_as_in_python(scores: Path) -> None:
+    values, bits = read(scores)
+    words = (str(scores), "--column", "score", "--world", "bit", "--fixed-games")
+    certificate = audits.certify(values[bits == 0], values[bits == 1], fixed_games=True)
+    assert json.loads(arena.text(*words, "--json"))["epsilon_lower"] == certificate.epsilon_lower > 0.5
+    assert "valid at this number of games only" in arena.text(*words)
+
+
 def test_a_false_claim_ends_with_status_3(scores: Path) -> None:
     claim = ("--curve", "gaussian=0.2,1e-5")
     canaries = arena(str(scores), "--column", "score", "--included", "bit", *claim)
@@ -67,6 +75,7 @@ def test_a_false_claim_ends_with_status_3(scores: Path) -> None:
         (["--included", "bits"], "no such column, got 'bits'. Did you mean 'bit'?"),
         (["--included", "bit", "--curve", "gaussian=1"], "gaussian= needs two numbers"),
         (["--world", "bit", "--curve", "mu=1", "--epsilon", "1"], "not both"),
+        (["--included", "bit", "--fixed-games"], "--included always needs a number of canaries"),
     ],
 )
 def test_bad_use_is_refused(scores: Path, words: list[str], message: str) -> None:

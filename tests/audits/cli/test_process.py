@@ -16,7 +16,7 @@ from support.paths import ROOT
 from support.processes import count_blocks, find_processes, handles, wait_until
 
 from arena import Release
-from audits.runs.plan import BlockSizes
+from audits.runs.block_sizes import BlockSizes
 
 COUNT = ("audit", "laplace-count", "--against", "count-swap")
 

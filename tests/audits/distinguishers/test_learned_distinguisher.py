@@ -22,8 +22,8 @@ from audits.distinguishers.learned_distinguisher import (
 from audits.distinguishers.marginal_ratios import QuadrantEvents
 from audits.distinguishers.view_classifiers import BoostedTrees, SmoothTerms, ViewFrequencies
 from audits.distinguishers.view_features import _LARGEST, ViewCounts
+from audits.runs.audit_estimators import AuditEstimators
 from audits.runs.plan import PlanSettings
-from audits.runs.run import AuditEstimators
 
 
 def block(world0: np.ndarray, world1: np.ndarray) -> ViewCounts:

@@ -64,6 +64,18 @@ def test_an_audit_makes_no_more_calls(max_calls: int) -> None:
     assert verdict.to_dict()["stopped"] == "max_calls"
 
 
+def test_a_fixed_number_of_games_that_is_not_reached_certifies_nothing() -> None:
+    settings: dict[str, Any] = {"games": 2_000, "fixed_games": True, "announce": lambda text: None}
+    stopped = audits.audit(LEARNER, max_calls=3_000, **settings)
+    assert stopped.games > 500
+    assert (stopped.refuted, stopped.epsilon_lower, stopped.ceiling) == (False, 0.0, 0.0)
+    assert "the number of games was fixed, and not reached, so nothing is certified" in " ".join(
+        stopped.summary().split()
+    )
+    whole = audits.audit(LEARNER, **settings)
+    assert 0.5 < whole.epsilon_lower < 1 < whole.ceiling
+
+
 def test_an_audit_ends_in_time() -> None:
     verdict = audits.audit(LEARNER, max_seconds=60)
     assert 30 < NOW[0] <= 60

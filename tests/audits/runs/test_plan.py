@@ -13,6 +13,7 @@ from adversaries.online.adaptive import Contrarian
 from adversaries.release.point_swap import CountSwap
 from arena import Adaptive, Figure1, InvalidArgument, Release, Sample
 from arena.concepts import FiniteClass
+from arena.privacy_curves import GaussianCurve
 from audits.runs.plan import Plan, describe
 from learners.everlasting.paper_versions import EverlastingV1
 from learners.foreign.function import Function
@@ -32,6 +33,11 @@ GOOD |= {"epsilon": 1.0, "delta": 0.0}
         ({"delta": 1.0}, "delta must be less than 1, got 1.0"),
         ({"delta": -0.1}, "delta must be at least 0"),
         ({"distinguisher": "likelihood", "faults": True}, "the likelihood ratio knows no failures"),
+        (
+            {"fixed_games": True, "until_refuted": True},
+            r"fixed_games tests one \(ε, δ\) after all games",
+        ),
+        ({"fixed_games": True, "curve": GaussianCurve(1.0)}, "neither a privacy curve nor until refuted"),
         ({"referee": Figure1()}, "learner laplace-count does not play Figure1"),
         ({"learner": NoisyMajority(), "adversary": Contrarian(), "referee": Adaptive(10)}, "has one world"),
     ],

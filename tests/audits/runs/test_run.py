@@ -17,6 +17,7 @@ from arena import Adversary, Figure1, InvalidArgument, Learner, Moves, Query, Re
 from audits.runs.blocks import play_block
 from audits.runs.plan import Plan
 from audits.runs.run import run
+from audits.runs.run_history import read_history
 from audits.statistics.betting import Betting
 from audits.statistics.score_pairs import PairCounts
 from learners.everlasting.paper_versions import EverlastingV1, EverlastingV2
@@ -53,6 +54,22 @@ def test_a_true_epsilon_is_approached_and_not_exceeded() -> None:
     assert verdict.clopper_pearson is not None
     assert 0.8 <= verdict.clopper_pearson <= 1.0
     assert not verdict.refuted
+
+
+def test_a_fixed_number_of_games_certifies_its_own_bound(tmp_path: Path) -> None:
+    """Pairs share random numbers, so it is the bound of pairs. A ledger gives it without the players."""
+    settings = {"delta": 0.0, "confidence": 0.95, "games": 3_000, "epsilon": 0.9, "fixed_games": True}
+    plan = plan_of(LaplaceCount(), CountSwap(), **settings)
+    assert plan.paired
+    verdict = run(plan, ledger=tmp_path / "run.ledger")
+    assert verdict.refuted
+    assert 0.9 < verdict.epsilon_lower <= 1.0 < verdict.ceiling
+    assert verdict.clopper_pearson is None
+    assert "valid at this number of games only, fixed beforehand" in verdict.headline
+    read = read_history(tmp_path / "run.ledger")
+    assert (read.verdict.epsilon_lower, read.verdict.refuted) == (verdict.epsilon_lower, True)
+    assert read.epsilon_lower[-1] == verdict.epsilon_lower
+    assert not read.epsilon_lower[:-1].any()  # nothing holds before the last game
 
 
 def test_a_learner_that_claims_nothing_is_refuted_at_a_claim_of_the_users() -> None:

@@ -22,6 +22,13 @@ VERDICT = Verdict(**NAMES, **FIGURES, claim=CLAIM, confidence=0.999, seed=7)
 REACH = "An adversary that always tells the worlds apart would have reached ε = 9.25."
 
 
+def test_a_fixed_number_of_games_is_named_with_the_bound() -> None:
+    fixed = attrs.evolve(VERDICT, fixed_games=True).summary()
+    assert "valid at this number of games only, fixed beforehand" in fixed
+    assert "Clopper-Pearson" not in fixed
+    assert "number of games only" not in VERDICT.summary()
+
+
 def with_claim(epsilon: float) -> Verdict:
     claim = attrs.evolve(VERDICT.claim, epsilon=epsilon)
     return attrs.evolve(VERDICT, claim=claim, refutable=epsilon <= VERDICT.ceiling)

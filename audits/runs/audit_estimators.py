@@ -1,0 +1,201 @@
+"""The estimators of a plan: what a run tests its blocks by, and the verdict on them."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from arena import Claim
+from audits.distinguishers.learned_distinguisher import DistinguisherTraining
+from audits.distinguishers.view_features import Block, ViewCounts
+from audits.runs.plan import Plan, PlanSettings
+from audits.runs.verdict import RunNotes, Verdict
+from audits.statistics.betting import Betting, ceiling, is_refutable
+from audits.statistics.estimates import Estimate, Estimator, EstimatorContext, estimate_epsilon
+from audits.statistics.estimators import ESTIMATORS
+from audits.statistics.estimators.held_out import OneEvent
+from audits.statistics.guess_counts import Guesses
+from audits.statistics.score_histogram import BlockScatter
+from audits.statistics.score_pairs import PairCounts
+
+if TYPE_CHECKING:
+    from audits.runs.ledger import Ledger
+
+_CHOOSING_SHARE = 5  # one game in five serves to choose a distinguisher
+
+
+class AuditEstimators:
+    """The test of a plan's claim, and its estimators. Update them with the plan's blocks in order.
+
+    all_estimators: include those that only a report shows; they take as long again.
+    """
+
+    def __init__(self, plan: PlanSettings, *, all_estimators: bool = False) -> None:
+        self.plan = plan
+        certifying: list[type[Estimator]] = [Guesses] if plan.fixed_games else []
+        self._kinds = [*certifying, *ESTIMATORS] if all_estimators else certifying or [OneEvent]
+        self._shows_all = all_estimators
+        self.betting = Betting(epsilon_claim=plan.epsilon, **plan.of_betting())
+        self._tests = [self.betting]
+        if plan.curve is not None:
+            self._tests.append(Betting(curve=plan.curve, **plan.of_betting()))
+        self.estimators: list[Estimator] = []  # from the first block that the final distinguisher scores
+        self.scatter = BlockScatter()
+        self._learning: DistinguisherTraining | None = None
+        self.block_sizes = array("q")  # eight bytes a block, since there may be millions of blocks
+        self.first_blocks: list[Block] = []  # those that count their scores exactly
+        self.games = 0
+
+    @property
+    def done(self) -> bool:
+        """Whether a run until the claim is refuted has ended."""
+        return self.plan.until_refuted and self.refuted
+
+    @property
+    def refuted(self) -> bool:
+        if self.plan.fixed_games:
+            return self.epsilon_lower > self.plan.epsilon
+        return any(test.refuted for test in self._tests)
+
+    @property
+    def epsilon_lower(self) -> float:
+        """The certified bound in nats; of a fixed number of games, 0 before the last one."""
+        guesses = self._guesses
+        if not self.plan.fixed_games:
+            return self.betting.epsilon_lower
+        return 0.0 if guesses is None else guesses.epsilon_lower or 0.0
+
+    @property
+    def _guesses(self) -> Guesses | None:
+        return next((one for one in self.estimators if isinstance(one, Guesses)), None)
+
+    @property
+    def log_wealth(self) -> float:
+        """The current log wealth against the claim, of the better test."""
+        return max(test.log_wealth_now for test in self._tests)
+
+    @property
+    def log_evidence(self) -> float:
+        """The evidence against the claim in nats; see `Betting`."""
+        return max(test.log_evidence for test in self._tests)
+
+    def update(self, block: Block) -> None:
+        """Use the next block."""
+        self.games += block.pairs
+        self.block_sizes.append(block.pairs)
+        if self.games - block.pairs < self.plan.exact_pairs:
+            self.first_blocks.append(block)
+        if isinstance(block, ViewCounts):
+            self._learn(block)
+        else:
+            self._bet(block)
+            self._update_estimators(block)
+
+    def update_from_ledger(self, ledger: Ledger, watch: Callable[[], None] | None = None) -> None:
+        """Use the next blocks of a ledger up to the first missing one. watch: called after every block."""
+        for index, block in ledger.blocks(start=len(self.block_sizes)):
+            if index != len(self.block_sizes) or self.done:
+                return
+            self.update(block)
+            if watch is not None:
+                watch()
+
+    def _bet(self, block: PairCounts) -> None:
+        for test in self._tests:
+            test.update(block)
+        self.scatter.update(block)
+
+    def _learn(self, views: ViewCounts) -> None:
+        """Bet on a block with the distinguisher learned from earlier blocks, then learn from the block."""
+        if self._learning is None:
+            choosing = max(1, self.plan.games // _CHOOSING_SHARE)
+            self._learning = DistinguisherTraining(pairs=choosing, delta=self.plan.delta)
+        scores, final = self._learning.score(views), self._learning.done
+        if scores is not None:
+            self._bet(scores)
+            if final:
+                self._update_estimators(scores)
+        relearned = self._learning.learn(views)
+        if relearned is not None:
+            for test in self._tests:
+                test.start_again(relearned)
+            self.scatter.start_again(relearned)
+
+    def _update_estimators(self, block: PairCounts) -> None:
+        if not self.estimators:  # their games follow from the sizes of the blocks alone
+            self.estimators = self._make_estimators(block.pairs + self.plan.games - self.games)
+        for estimator in self.estimators:
+            estimator.update(block)
+
+    def _make_estimators(self, games: int) -> list[Estimator]:
+        names = ("delta", "confidence", "epsilon", "curve", "seed", "paired")
+        shared = {name: getattr(self.plan, name) for name in names}
+        context = EstimatorContext(**shared, games=games, games_planned=self.plan.games)
+        return [kind(context) for kind in self._kinds]
+
+    def estimates(self) -> tuple[Estimate, ...]:
+        """The rows of all estimators, the one that certifies first; requires `all_estimators`."""
+        betting = estimate_epsilon(
+            "betting", self.betting.epsilon_lower, assumes="nothing: it holds at any time"
+        )
+        estimators = self.estimators or self._make_estimators(self.plan.games)
+        rows = [row for estimator in estimators for row in estimator.rows()]
+        rows.insert(1 if self.plan.fixed_games else 0, betting)
+        return tuple(rows)
+
+    def make_verdict(
+        self,
+        notes: RunNotes,
+        *,
+        interrupted: bool | None = None,
+        stopped: str = "",
+        played_now: int = 0,
+        seconds: float = 0.0,
+        played: Plan | None = None,
+    ) -> Verdict:
+        """The verdict after the last block. interrupted: by default, whether games are missing. played: the
+        plan, if it is more than a ledger's."""
+        if interrupted is None:
+            interrupted = not self.done and self.games < self.plan.games
+        plan, epsilon_lower, refuted = self.plan, self.epsilon_lower, self.refuted
+        curve, on_curve, guesses = plan.curve, self._tests[-1], self._guesses
+        if not plan.fixed_games:
+            highest = ceiling(self.block_sizes, **plan.of_betting())
+        elif guesses is None or interrupted or stopped:
+            highest, epsilon_lower, refuted = 0.0, 0.0, False
+        else:
+            highest = guesses.ceiling
+        highest = max(highest, epsilon_lower)  # that of betting is computed from joined blocks
+        refutable = highest >= plan.epsilon or (
+            curve is not None and is_refutable(self.block_sizes, curve, **plan.of_betting())
+        )
+        # This bound is valid only at a number of games fixed beforehand.
+        is_fixed = self.estimators and not (plan.until_refuted or interrupted or stopped)
+        one_event = [one for one in self.estimators if isinstance(one, OneEvent)]
+        shared: dict[str, Any] = {"protects": notes.protects, "neighbours": notes.neighbours}
+        return Verdict(
+            learner=notes.learner,
+            adversary=notes.adversary,
+            protocol=notes.protocol,
+            claim=Claim(epsilon=plan.epsilon, delta=plan.delta, curve=curve, **shared),
+            refuted=refuted,
+            epsilon_lower=epsilon_lower,
+            curve_epsilon_lower=None if curve is None else on_curve.epsilon_lower,
+            curve_lower=None if curve is None else on_curve.curve_lower,
+            confidence=plan.confidence,
+            ceiling=highest,
+            refutable=refutable,
+            clopper_pearson=one_event[0].epsilon_lower if is_fixed and one_event else None,
+            games=self.games,
+            played_now=played_now,
+            seconds=seconds,
+            interrupted=interrupted,
+            stopped=stopped,
+            until_refuted=plan.until_refuted,
+            fixed_games=plan.fixed_games,
+            seed=plan.seed,
+            estimates=self.estimates() if self._shows_all else None,
+            players=notes,
+            plan=played,
+        )
