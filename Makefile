@@ -8,6 +8,8 @@ WORKERS ?= 2
 LIBRARIES := accounting diffprivlib jax-privacy opacus opendp
 # Other tools that audit, each with its pinned packages in benchmarks/anchors/requirements-TOOL.txt.
 ANCHORS := jax-privacy privacy-estimates
+# Tools that no package index has: each compares with a checkout, where its variable names one.
+PEERS := $(if $(DP_SNIPER),dp-sniper) $(if $(STATDP),statdp) $(if $(DP_AUDITORIUM),dp-auditorium)
 
 PACKAGES := arena adversaries learners audits
 PAGES := $(wildcard README.md docs/*.md docs/guides/*.md docs/explanation/*.md)
@@ -28,7 +30,7 @@ endef
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check lint check-slow check-libraries torture bench bench-anchors bench-coverage bench-search bench-suite bench-distinguishers bench-experts bench-lists bench-training bench-winnow bench-everlasting bench-optimum bench-scale pictures theorems tournament docs test-lowest format clean
+.PHONY: help demo test check lint check-slow check-libraries torture bench bench-anchors bench-peers bench-coverage bench-search bench-suite bench-distinguishers bench-experts bench-lists bench-training bench-winnow bench-everlasting bench-optimum bench-scale pictures theorems tournament docs test-lowest format clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r name what; do \
@@ -74,6 +76,13 @@ bench-anchors: .venv/ready $(ANCHORS:%=.venv-anchors-%/ready)  ## our estimators
 	for tool in $(ANCHORS); do echo "== $$tool"; \
 		.venv-anchors-$$tool/bin/python -m benchmarks.anchors.$$(echo $$tool | tr - _)_estimators || exit 1; done; \
 	echo "== dp-arena"; .venv/bin/python -m benchmarks.anchors.own_estimators && .venv/bin/python -m benchmarks.anchors.tables
+	@$(MAKE) --no-print-directory bench-peers
+
+bench-peers: export OMP_NUM_THREADS := 1
+bench-peers: export OPENBLAS_NUM_THREADS := 1
+bench-peers: .venv/ready $(PEERS:%=.venv-anchors-%/ready)  ## audits beside DP-Sniper, StatDP and DP-Auditorium: DP_SNIPER=checkout STATDP=... DP_AUDITORIUM=...
+	@DP_SNIPER="$(DP_SNIPER)" .venv/bin/python -m benchmarks.anchors.peers.side_by_side
+	@STATDP="$(STATDP)" DP_AUDITORIUM="$(DP_AUDITORIUM)" .venv/bin/python -m benchmarks.anchors.peers.other_peers
 
 bench-coverage: .venv/ready  ## how often each estimator claims too much, over 10,000 audits a law (half an hour)
 	@.venv/bin/python -m benchmarks.coverage
@@ -133,7 +142,7 @@ format: .venv/ready  ## format the code, and mend what can be mended unasked
 	@.venv/bin/ruff format --quiet .
 
 clean:  ## remove the environments and everything made
-	@rm -rf .venv .venv-docs .venv-lowest $(LIBRARIES:%=.venv-%) $(ANCHORS:%=.venv-anchors-%) .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist *.egg-info
+	@rm -rf .venv .venv-docs .venv-lowest $(LIBRARIES:%=.venv-%) .venv-anchors-* .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist *.egg-info
 	@find $(PACKAGES) tests -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/ready: setup.cfg pyproject.toml
@@ -152,8 +161,10 @@ $(LIBRARIES:%=.venv-%/ready): .venv-%/ready: setup.cfg pyproject.toml
 	@touch $@
 
 $(ANCHORS:%=.venv-anchors-%/ready): .venv-anchors-%/ready: benchmarks/anchors/requirements-%.txt
-	$(call environment,.venv-anchors-$*)
-	@.venv-anchors-$*/bin/python $(INSTALL) --no-deps -r $<
+$(PEERS:%=.venv-anchors-%/ready): .venv-anchors-%/ready: benchmarks/anchors/peers/requirements-%.txt
+$(ANCHORS:%=.venv-anchors-%/ready) $(PEERS:%=.venv-anchors-%/ready):
+	$(call environment,$(@D))
+	@$(@D)/bin/python $(INSTALL) --no-deps -r $<
 	@touch $@
 
 .venv-docs/ready: setup.cfg pyproject.toml

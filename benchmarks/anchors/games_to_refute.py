@@ -1,4 +1,4 @@
-"""Games that our test needs where papers state how many theirs needs, and ε certified on the zoo.
+"""Games that our test needs where papers state how many theirs needs.
 
 `tables` measures what is missing, and keeps it in build/theorems.
 """
@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import math
-import time
 from functools import lru_cache
 from typing import Any
 
@@ -14,15 +13,10 @@ import numpy as np
 from scipy.special import logsumexp
 from scipy.stats import laplace, norm
 
-from arena import Release
 from arena.privacy_curves.gaussian_curves import GaussianCurve
-from audits.registry.players import LEARNERS
-from audits.runs.plan import LIKELIHOOD, Plan
-from audits.runs.run import run
 from audits.statistics.betting import Betting
 from audits.statistics.score_pairs import PairCounts
-from benchmarks.anchors.printed_figures import SEQUENTIAL_FDP_STOPS, SEQUENTIAL_MMD_STOPS, ZOO
-from benchmarks.suite import worst_input
+from benchmarks.anchors.printed_figures import SEQUENTIAL_FDP_STOPS, SEQUENTIAL_MMD_STOPS
 from benchmarks.theorems.measurement import measure_cases
 
 CONFIDENCE = 0.95
@@ -30,9 +24,6 @@ MOST_PAIRS = 10_000  # as in the repository of the sequential f-DP tests
 SMALLEST_BLOCK = 10  # pairs; likewise
 DELTA = 1e-5  # of the claims about means with Gaussian noise
 FALSE_AUDITS, TRUE_AUDITS = 200, 1_000
-
-ZOO_PAIRS = 10_000_000
-ZOO_CONFIDENCE = 0.9  # that of DP-Sniper
 
 _SMALLEST_SIZE = 1e-12  # of "mean by noisy n"
 NO_LAW = ("noisy SGD",)  # of which the figures are only quoted
@@ -100,27 +91,6 @@ def measure_stop(seed: int, law: str, claim: float, log_ratios: bool) -> list[fl
     return [test.pairs, test.refuted]
 
 
-def measure_zoo(seed: int, learner: str) -> list[float]:
-    """The exact ε on the worst input of StatDP, the ε certified there, and the seconds of both."""
-    start = time.perf_counter()
-    player = LEARNERS.find(learner)()
-    adversary, exact = worst_input(player)
-    plan = Plan(
-        learner=player,
-        adversary=adversary,
-        referee=Release(),
-        epsilon=ZOO[learner].sniper,
-        delta=0.0,
-        confidence=ZOO_CONFIDENCE,
-        games=ZOO_PAIRS,
-        seed=seed,
-        distinguisher=LIKELIHOOD,
-        block=65_536,
-    )
-    verdict = run(plan)
-    return [exact, verdict.epsilon_lower, time.perf_counter() - start]
-
-
 def stop_cases() -> dict[tuple[str, float, bool], np.ndarray]:
     """For each law, claim, and use of scores: (audits, 2), as `measure_stop` returns them."""
     wanted = [(p.law, p.claim, p.mean is None) for p in (*SEQUENTIAL_FDP_STOPS, *SEQUENTIAL_MMD_STOPS)]
@@ -135,9 +105,3 @@ def stop_cases() -> dict[tuple[str, float, bool], np.ndarray]:
         cases = [{"law": law, "claim": claim, "log_ratios": on} for law, claim, on in keys]
         found |= dict(zip(keys, measure_cases(measure_stop, cases, audits), strict=True))
     return found
-
-
-def zoo_cases() -> dict[str, np.ndarray]:
-    """For each mechanism: (3,), as `measure_zoo` returns it."""
-    found = measure_cases(measure_zoo, [{"learner": learner} for learner in ZOO], 1, jobs=1)
-    return dict(zip(ZOO, found[:, 0], strict=True))

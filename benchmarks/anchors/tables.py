@@ -11,10 +11,10 @@ import numpy as np
 from scipy.stats import beta, laplace, norm
 from tabulate import tabulate
 
-from benchmarks.anchors.games_to_refute import TRUE_AUDITS, stop_cases, zoo_cases
+from benchmarks.anchors.games_to_refute import TRUE_AUDITS, stop_cases
 from benchmarks.anchors.make_scores import find_mu
 from benchmarks.anchors.measure_estimators import Tool, read_tool
-from benchmarks.anchors.printed_figures import SEQUENTIAL_FDP_STOPS, SEQUENTIAL_MMD_STOPS, ZOO
+from benchmarks.anchors.printed_figures import SEQUENTIAL_FDP_STOPS, SEQUENTIAL_MMD_STOPS
 from benchmarks.anchors.score_cases import (
     AUDITS,
     CONFIDENCE,
@@ -152,23 +152,6 @@ def tabulate_stops() -> str:
     return format_table(rows, headers)
 
 
-def tabulate_zoo() -> str:
-    rows = [
-        [
-            learner,
-            f"{exact:.4g}",
-            f"{ZOO[learner].statdp:.4f}",
-            f"{ZOO[learner].statdp_seconds:,.0f}",
-            f"{ZOO[learner].sniper:.4f}",
-            f"{ZOO[learner].sniper_seconds:,.0f}",
-            f"{certified:.4f}",
-            f"{seconds:.1f}",
-        ]
-        for learner, (exact, certified, seconds) in zoo_cases().items()
-    ]
-    return format_table(rows, ["mechanism", "exact", "StatDP", "s", "DP-Sniper", "s", "certified", "s"])
-
-
 def format_table(rows: list[list[str]], headers: Sequence[str]) -> str:
     return tabulate(rows, headers, tablefmt="github", disable_numparse=True)
 
@@ -187,8 +170,6 @@ def main() -> None:
     print(tabulate_nulls(tools, "one run"))
     print("\ngames until a claim is refuted at 95 %\n")
     print(tabulate_stops())
-    print("\nthe zoo at ε = 0.1 and 90 %\n")
-    print(tabulate_zoo())
 
 
 if __name__ == "__main__":

@@ -1,0 +1,5 @@
+"""Black-box auditors that no package index has, beside ours; `make bench-peers` runs all of it.
+
+Each tool has an environment of its own and a checkout that a variable names. Modules that their environments
+import (`sniper_mechanisms`, `dp_sniper`, `statdp_detection`, `dp_auditorium`) need numpy only.
+"""
