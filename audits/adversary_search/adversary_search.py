@@ -36,6 +36,7 @@ from audits.adversary_search.script_strategies import adversaries, choose_protoc
 from audits.adversary_search.search_report import SearchResult
 from audits.adversary_search.solved_start import SolvedStart, find_solved_start
 from audits.registry.match import get_given_curve
+from audits.runs.blocks import try_common_random_numbers
 from audits.runs.learner_failures import check_learner_first, refuse_failures, warn_of_failures
 from audits.runs.limits import (
     CHECKING_CALLS,
@@ -380,8 +381,9 @@ class _SearchPlan:
                 most = max(least, int(share_of_error(1.0, number) * pairs))
             enough = min(max(least, enough), most)
             games = enough if games is None else min(games, enough)
+        learner = self.learner
         return Plan(
-            learner=self.learner,
+            learner=learner if faults else try_common_random_numbers(learner, script, script.referee),
             adversary=script,
             referee=script.referee,
             epsilon=self.claim.epsilon,

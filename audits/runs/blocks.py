@@ -85,8 +85,9 @@ def plan_audit(
     epsilon, delta = resolve_claim(match.learner, epsilon, delta, option=option)
     if "games" not in given and given.get("until_refuted"):
         given["games"] = _MAX_GAMES_UNTIL_REFUTED
-    learner = match.learner if given.get("faults") else try_common_random_numbers(match)
-    given |= {"learner": learner, "adversary": match.adversary, "referee": match.referee}
+    given |= {"learner": match.learner, "adversary": match.adversary, "referee": match.referee}
+    if not given.get("faults"):
+        given["learner"] = try_common_random_numbers(match.learner, match.adversary, match.referee)
     return Plan(epsilon=epsilon, delta=delta, curve=curve, **given), notes
 
 
@@ -117,17 +118,17 @@ def choose_distinguisher(
     return LIKELIHOOD
 
 
-def try_common_random_numbers(match: Match) -> Learner:
-    """The learner of a match, with common random numbers if an experiment shows that it may use them: then
-    as many were drawn on the data sets of both worlds."""
-    learner = match.learner.with_common_random_numbers
-    if learner is None or isinstance(match.adversary, GameAdversary):
-        return match.learner
+def try_common_random_numbers(learner: Learner, adversary: Adversary, referee: Referee) -> Learner:
+    """The learner, with common random numbers if an experiment shows that it may use them: it then drew as
+    many on the data sets of both worlds."""
+    sharing = learner.with_common_random_numbers
+    if sharing is None or isinstance(adversary, GameAdversary):
+        return learner
     try:
-        check_common_random_numbers(learner, match.adversary, match.referee, games=_COMPARED_GAMES)
+        check_common_random_numbers(sharing, adversary, referee, games=_COMPARED_GAMES)
     except NotConforming:
-        return match.learner
-    return learner
+        return learner
+    return sharing
 
 
 # --- the first games ---------------------------------------------------------------------------------------

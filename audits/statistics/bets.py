@@ -146,13 +146,12 @@ def choose_bets(
     at_nodes = _take_best(low[:, :, :, None], returns[:, None, None, nodes])[0]
     _, growth = kelly_stakes(low[:, :, :, None], at_nodes, max_stake)
     event = growth.argmax(axis=1)[:, np.searchsorted(nodes, np.arange(len(points)), side="right") - 1]
-    own, careful = (np.take_along_axis(part, event[None], axis=2) for part in (cells, low))
+    own, worse = (np.take_along_axis(part, event[None], axis=2) for part in (cells, low))
     singles, condition = _take_best(own, returns[:, None])
     singles = np.broadcast_to(singles, own.shape)
-    stakes, growth = kelly_stakes(careful, singles, max_stake)
+    stakes, growth = kelly_stakes(worse, singles, max_stake)
     couples, couple = np.unique(event.T, axis=0, return_inverse=True)
-    couple = couple.ravel()
-    chances = double_cells(events, couples, counts, pairs, recent)[couple].T  # (16, P)
+    chances = double_cells(events, couples, counts, pairs, recent)[couple.ravel()].T  # (16, P)
     # Both directions at once use the condition of the one that pays more.
     place = np.arange(len(points)), condition[growth.argmax(axis=0), np.arange(len(points))]
     double = double_returns(epsilons[place], deltas[place])
@@ -175,7 +174,7 @@ def choose_bets(
         parts=np.diff(points, prepend=rejected - 1),
         events=events,
         couples=couples,
-        couple=couple,
+        couple=couple.ravel(),
         log_factors=np.log1p(np.vstack([stakes, both])[best] * choices[:, *best]),
     )
 
@@ -188,11 +187,7 @@ def _count_winnings(
 
 
 def mix_stakes(
-    chances: np.ndarray,
-    returns: np.ndarray,
-    pairs: int,
-    max_stake: float,
-    missing: np.ndarray | float = 0.0,
+    chances: np.ndarray, returns: np.ndarray, pairs: int, max_stake: float, missing: np.ndarray | float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
     """The mean of stakes, each weighed by what it would have won in so many pairs, and the logarithm of what
     all would have won, up to a constant. Shapes as of `best_stake`."""

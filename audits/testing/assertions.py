@@ -29,7 +29,7 @@ from audits.registry.players import (
     configure_learner,
 )
 from audits.registry.suggestions import explain_arguments
-from audits.runs.blocks import choose_distinguisher
+from audits.runs.blocks import choose_distinguisher, try_common_random_numbers
 from audits.runs.learner_failures import check_learner_first
 from audits.runs.limits import CHECKING_CALLS, LOGGER, Limits, check_enough, explain_stop
 from audits.runs.plan import Plan
@@ -231,7 +231,7 @@ class _PrivacyTest:
     def _make_plan(self, opponent: Opponent, games: int, share: float) -> Plan:
         adversary, referee = self._configure(opponent)
         return Plan(
-            learner=self.learner,
+            learner=try_common_random_numbers(self.learner, adversary, referee),
             adversary=adversary,
             referee=referee,
             epsilon=self.claim.epsilon,
