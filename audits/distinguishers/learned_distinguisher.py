@@ -131,7 +131,7 @@ class DistinguisherTraining:
                 self._next_trials[kind] = math.inf
         largest = max(bounds.values())
         before = 0.0 if self.distinguisher is None else bound(self.distinguisher)
-        if before > 0 and largest < (1 + _BETTER) * before:
+        if before > 0 and largest < (1 if self.done else 1 + _BETTER) * before:
             return None
         enough = largest - _TIE * abs(largest)
         return learned[next(name for name, of_kind in bounds.items() if of_kind >= enough)]
