@@ -46,7 +46,7 @@ _TRIAL_PAIRS = (
     32_768  # to which about as many are fitted first; all pairs only if the bound is then at least ...
 )
 _PROMISING = 0.7  # ... this share of the largest, and otherwise the kind is given up
-_MAX_BINS = 128  # of all entries, up to which they are fitted together
+_MAX_BINS = 256  # of all entries, up to which they are fitted together
 _STANDARD_ERRORS = 3.0  # by which a bound is below its estimate
 _BETTER = 0.05  # of its bound, by which a distinguisher must be better to replace another: bets start again
 _FEW_TO_FIT = 1_024  # distinct views up to which nothing is fitted by scikit-learn

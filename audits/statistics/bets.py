@@ -129,9 +129,9 @@ def choose_bets(
     pairs = histogram.pairs
     max_stake = 1.0 - 0.5 / (pairs + 1)
     loss = (counts + 0.5) / (pairs + 1)
-    cells = low = high = single_cells(loss, overlap_chances(events, recent, loss))
+    cells = high = single_cells(loss, overlap_chances(events, recent, loss))
     if not log_ratios:
-        low, high = (_shift_expectations(cells, pairs, errors) for errors in (-1, 1))
+        cells, high = (_shift_expectations(cells, pairs, errors) for errors in (-1, 1))
     probes = hypotheses.choose_probes(rejected)
     odds = single_returns(*(part.ravel() for part in hypotheses.list_conditions(probes)))
     slopes = np.einsum("cdk,cn->dkn", high, odds).reshape(2, -1, len(probes), odds.shape[1] // len(probes))
@@ -143,13 +143,13 @@ def choose_bets(
     epsilons, deltas = hypotheses.list_conditions(points)
     returns = single_returns(epsilons, deltas)  # (4, P, M)
     nodes = np.unique(np.linspace(0, len(points) - 1, _MAX_NODES).astype(int))
-    at_nodes = _take_best(low[:, :, :, None], returns[:, None, None, nodes])[0]
-    _, growth = kelly_stakes(low[:, :, :, None], at_nodes, max_stake)
+    at_nodes = _take_best(cells[:, :, :, None], returns[:, None, None, nodes])[0]
+    _, growth = kelly_stakes(cells[:, :, :, None], at_nodes, max_stake)
     event = growth.argmax(axis=1)[:, np.searchsorted(nodes, np.arange(len(points)), side="right") - 1]
-    own, worse = (np.take_along_axis(part, event[None], axis=2) for part in (cells, low))
+    own = np.take_along_axis(cells, event[None], axis=2)
     singles, condition = _take_best(own, returns[:, None])
     singles = np.broadcast_to(singles, own.shape)
-    stakes, growth = kelly_stakes(worse, singles, max_stake)
+    stakes, growth = kelly_stakes(own, singles, max_stake)
     couples, couple = np.unique(event.T, axis=0, return_inverse=True)
     chances = double_cells(events, couples, counts, pairs, recent)[couple.ravel()].T  # (16, P)
     # Both directions at once use the condition of the one that pays more.
@@ -162,7 +162,7 @@ def choose_bets(
         both = best_stake(chances, double, max_stake, missing)
         won_by_both = _count_winnings(chances, double, both, missing)
     else:
-        # Where no game has been lost yet, careful stakes are the larger ones.
+        # Where no game has been lost yet, Kelly's stakes are the larger ones.
         both, won_by_both = mix_stakes(chances, double, pairs, max_stake, missing)
         both = np.maximum(both, stakes.min(axis=0))
         mixed, growth = mix_stakes(own, singles, pairs, max_stake)
