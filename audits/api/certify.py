@@ -220,7 +220,7 @@ def certify(
     given with a curve.
 
     >>> certify([0.1, 0.3, 0.2] * 50, [2.1, 1.7, 3.0] * 50)
-    <Certificate: ε ≥ 3.359 at δ = 0 certified (confidence 95 %)>
+    <Certificate: ε ≥ 3.383 at δ = 0 certified (confidence 95 %)>
     """
     arrays = [read_scores("scores_0", scores_0), read_scores("scores_1", scores_1)]
     for world, scores in enumerate(arrays):
