@@ -28,29 +28,24 @@ from audits.distinguishers.view_features import ViewCounts, follows_a_number, jo
 from audits.statistics.score_pairs import Events, PairCounts
 
 _HELD_OUT = 4  # one game in four is not trained on: events, stakes and the kind are chosen by these games
-_MAX_HELD_OUT_PAIRS, _MAX_HELD_OUT_CELLS = (
-    65_536,
-    2**23,
-)  # beyond both, the oldest held-out blocks are dropped
+# The oldest held-out blocks are dropped beyond so many pairs if they also hold more than so many numbers.
+_MAX_HELD_OUT_PAIRS, _MAX_HELD_OUT_CELLS = 65_536, 2**23
 _MOST_PAIRS = 2**20  # of training: more hardly make a distinguisher better, and none is bet on
 _MAX_CELLS = 2**24  # numbers in the views kept for training, 128 MB; beyond, every second pair is kept
 _PILOT_PAIRS = 4_096  # from which on the bins of entries stay as they are, and every pair is counted in them
 _MAX_COUNTED_VIEWS = 65_536  # distinct views up to which their frequencies are used
 _FEW_VIEWS = 64  # distinct views up to which nothing but their frequencies is used
 _TIE = 0.05  # of the largest bound, by which a simpler kind may fall short: chance decides as much
-# Kinds that take long to fit. They are tried from so many pairs on, then at so many times more, and at the
-# end.
+# Kinds that take long to fit are tried from so many pairs on, then at `_COSTLY_FACTOR` times as many, and at
+# the end. They are fitted to about `_TRIAL_PAIRS` pairs first. If their bound is then less than the share
+# `_PROMISING` of the largest, they are given up.
 _COSTLY = {"quadrants": 32_768, "trees": 524_288}
-_COSTLY_FACTOR = 4
-_TRIAL_PAIRS = (
-    32_768  # to which about as many are fitted first; all pairs only if the bound is then at least ...
-)
-_PROMISING = 0.7  # ... this share of the largest, and otherwise the kind is given up
+_COSTLY_FACTOR, _TRIAL_PAIRS, _PROMISING = 4, 32_768, 0.7
 _MAX_BINS = 256  # of all entries, up to which they are fitted together
 _STANDARD_ERRORS = 3.0  # by which a bound is below its estimate
 _BETTER = 0.05  # of its bound, by which a distinguisher must be better to replace another: bets start again
-_FEW_TO_FIT = 1_024  # distinct views up to which nothing is fitted by scikit-learn
-_LEAF = 0.01  # of the games, in a leaf of a tree, at least; or `SMALL_LEAF` games
+_FEW_TO_FIT = 1_024  # distinct views up to which only frequencies and bins are learned
+_LEAF = 0.01  # share of the games in a leaf of one variant of trees, at least
 _THRESHOLDS = 64  # of the events by which kinds are compared
 
 
@@ -67,9 +62,7 @@ class DistinguisherTraining:
     def __init__(self, *, pairs: int, delta: float = 0.0) -> None:
         self._pairs, self._delta = min(pairs, _MOST_PAIRS), delta
         self._games = TrainingGames()
-        self._lost: set[str] = set()  # kinds that fell far behind and are given up
         self._next_trials: dict[str, float] = dict(_COSTLY)  # pairs at which they are tried again
-        self._chosen = ""
         self._held_out: list[ViewCounts] = []
         self._seen = self._held_out_pairs = self._learned_from = 0
         self.done = False

@@ -31,7 +31,7 @@ def laplace_mechanism(data: np.ndarray, games: int, rng: Generator) -> np.ndarra
     return rng.laplace(data[0], 1 / EPSILON, games)
 
 
-def truncated_geometric(data: np.ndarray, games: int, rng: Generator) -> np.ndarray:
+def geometric(data: np.ndarray, games: int, rng: Generator) -> np.ndarray:
     """GeoSample of Balcer and Vadhan (2018), Algorithm 4.8, for a count among five individuals."""
     steps = np.cumsum(geometric_weights(int(data[0])))
     return np.searchsorted(steps, rng.integers(1, steps[-1] + 1, games)).astype(float)
@@ -176,7 +176,7 @@ _ONE_LESS, _REST_ABOVE = (0.0, 1.0, 1.0, 1.0, 1.0), (0.0, 2.0, 2.0, 2.0, 2.0)
 # `best_result` of DP-Sniper's logistic regression, in eval_sp2021/reference-results/dd_search_reg_data.log.
 CASES: Mapping[str, Case] = {
     "LaplaceMechanism": Case(laplace_mechanism, (1.0,), (2.0,), "zoo-laplace", "one-below"),
-    "TruncatedGeometric": Case(truncated_geometric, (2.0,), (1.0,)),
+    "TruncatedGeometric": Case(geometric, (2.0,), (1.0,)),
     "NoisyHist1": Case(noisy_hist_1, _ONE_LESS, _ONES5, "noisy-hist-1", "one-above", swapped=True),
     "NoisyHist2": Case(noisy_hist_2, _ONE_LESS, _ONES5, "noisy-hist-2", "one-above", swapped=True),
     "ReportNoisyMax1": Case(noisy_max_1, _ONES5, _REST_ABOVE, "report-noisy-max-1", "one-below-rest-above"),
