@@ -35,12 +35,15 @@ from arena.messages import (
     Advance,
     Answer,
     Answers,
+    Arrive,
     Commit,
     Example,
     GradientCanary,
+    Hypotheses,
     Hypothesis,
     Models,
     Move,
+    Published,
     Queries,
     Query,
     Ready,
@@ -48,7 +51,6 @@ from arena.messages import (
     Released,
     Reply,
     Shown,
-    Stream,
     Train,
     Trained,
     TrainWithCanaries,
@@ -59,12 +61,14 @@ from arena.referees import (
     REFEREES,
     Adaptive,
     Figure1,
+    FixedStream,
     Oblivious,
     OneRun,
     Realizable,
     Referee,
     Release,
     SpecialRound,
+    Stream,
     TrainingRun,
     Voting,
 )
@@ -75,12 +79,23 @@ from arena.settings import count_setting, setting
 
 __all__ = ["Adversary", "Bound", "Claim", "GameAdversary", "GameLearner", "Learner", "Moves", "Neighbours"]
 __all__ += ["PrivacyUnit", "Relation", "count_setting", "setting"]
-__all__ += ["BLANK", "Advance", "Commit", "Example", "GradientCanary", "Move", "Queries", "Query", "Ready"]
+__all__ += [
+    "BLANK",
+    "Advance",
+    "Arrive",
+    "Commit",
+    "Example",
+    "GradientCanary",
+    "Move",
+    "Queries",
+    "Query",
+    "Ready",
+]
 __all__ += ["Sample", "Train", "TrainWithCanaries", "Training", "Unlabelled"]
-__all__ += ["NO_LABEL", "UNSTABLE", "Answer", "Answers", "Hypothesis", "Models", "Received", "Released"]
-__all__ += ["Reply", "Shown", "Stream", "Trained"]
-__all__ += ["REFEREES", "Adaptive", "Figure1", "Oblivious", "OneRun", "Played", "Realizable", "Referee"]
-__all__ += ["Release", "SpecialRound", "TrainingRun", "Transcript", "Voting", "play"]
+__all__ += ["NO_LABEL", "UNSTABLE", "Answer", "Answers", "Hypotheses", "Hypothesis", "Models", "Published"]
+__all__ += ["Received", "Released", "Reply", "Shown", "Trained"]
+__all__ += ["REFEREES", "Adaptive", "Figure1", "FixedStream", "Oblivious", "OneRun", "Played", "Realizable"]
+__all__ += ["Referee", "Release", "SpecialRound", "Stream", "TrainingRun", "Transcript", "Voting", "play"]
 __all__ += ["AnswerLaw", "Branches", "Density", "Finite", "Independent", "Mixture", "OnlineLaw"]
 __all__ += ["Transformed", "ValueLaw", "project"]
 __all__ += ["ERROR", "MISTAKES", "REGRET", "MistakeCounts", "Scorebook"]

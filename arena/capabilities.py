@@ -3,7 +3,7 @@ player has a capability if it has the members. Axis 0 of every array is the game
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -44,6 +44,15 @@ class PredictsMany(Protocol):
 
     def predict_many(self, x: np.ndarray) -> np.ndarray:
         """(n, j): the labels of the first j ≥ 1 of the queries x (n, k, ...); the learner chooses j ≤ k."""
+
+
+@runtime_checkable
+class UpdatesMany(Protocol):
+    """A running learner of streams that can take the records of several rounds together."""
+
+    def update_many(self, records: Any) -> Sequence[Any]:
+        """The releases (n, ...) of k rounds, for points (n, k, ...), or for a `Training` of lists of k
+        records."""
 
 
 @runtime_checkable

@@ -111,6 +111,18 @@ class Commit(Move):
 
 
 @attrs.frozen(eq=False)
+class Arrive(Move):
+    """Records that arrive in k rounds of `Stream` or `FixedStream`, all chosen before the first is answered.
+
+    records, other: those of world 0 and of world 1 (default: the same), as points (k, ...) for all games or
+    (n, k, ...); of a learner that receives records, a list of k `Records` for all games, or n such lists.
+    """
+
+    records: Any
+    other: Any = None
+
+
+@attrs.frozen(eq=False)
 class Ready(Move):
     """Opens `SpecialRound`: the adversary asks to see h_1."""
 
@@ -276,6 +288,18 @@ class Released(Reply):
 
 
 @attrs.frozen(eq=False)
+class Published(Reply):
+    """What the learner published in k rounds of a stream: k arrays (n, ...), as `arena.released` encodes
+    them."""
+
+    releases: tuple[np.ndarray, ...]
+
+    @property
+    def compared(self) -> tuple[np.ndarray, ...]:
+        return tuple(map(hash_values, self.releases))
+
+
+@attrs.frozen(eq=False)
 class Models(Reply):
     """The models of `TrainingRun` that are shown after the steps asked for: (n, j, P) float64, j ≥ 0."""
 
@@ -290,7 +314,7 @@ class Shown(Reply):
 
 
 @attrs.frozen(eq=False)
-class Stream(Reply):
+class Hypotheses(Reply):
     """The hypotheses h_1 … h_T of `Oblivious`, in order."""
 
     hypotheses: tuple[Any, ...]

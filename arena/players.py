@@ -217,7 +217,8 @@ class Adversary(ABC):
 class GameLearner(Learner):
     """A learner written for one game, whose state has the methods of its protocol on scalars:
     `train(sample)`, `predict(x)` -> 0 or 1, and `halted` (False if left out); `release(sample)` -> number,
-    text, None or a tuple or array of these; `hypothesis()` -> concept and `observe(x, y)`."""
+    text, None or a tuple or array of these; `update(record)` -> such a value; `hypothesis()` -> concept and
+    `observe(x, y)`."""
 
     @property
     def concept_class(self) -> ConceptClass:
@@ -255,6 +256,9 @@ class LiftedState:
         return list_objects(
             [state.release(sample) for state, sample in zip(self._states, samples, strict=True)]
         )
+
+    def update(self, records: np.ndarray) -> np.ndarray:
+        return list_objects([state.update(p) for state, p in zip(self._states, records, strict=True)])
 
     def hypothesis(self) -> Hypothesis:
         concepts = np.array([state.hypothesis() for state in self._states])

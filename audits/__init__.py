@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from audits.api.race import race, tournament
     from audits.api.search import search
     from audits.api.solve import exact, solve
+    from audits.api.stream import stream
     from audits.data.csv_files import load_sample
     from audits.data.schemas import labelled, records, table, table_like, tables, vector
     from audits.exact_loss.exact_audit import ExactAudit
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 # Verbs.
 __all__ = ["assert_private", "assert_refuted", "audit", "audit_one_run", "certify", "certify_one_run"]
-__all__ += ["exact", "race", "search", "solve", "tournament"]
+__all__ += ["exact", "race", "search", "solve", "stream", "tournament"]
 # What mechanisms receive: strategies of data.
 __all__ += ["labelled", "neighbours", "records", "table", "table_like", "tables", "vector"]
 # Scores that arrive bit by bit; data from a file; plans, for more control.
@@ -53,6 +54,7 @@ _MODULES = {
     "api.race": ("race", "tournament"),
     "api.search": ("search",),
     "api.solve": ("exact", "solve"),
+    "api.stream": ("stream",),
     "data.csv_files": ("load_sample",),
     "data.schemas": ("labelled", "records", "table", "table_like", "tables", "vector"),
     "exact_loss.exact_audit": ("ExactAudit",),

@@ -14,7 +14,7 @@ from arena.concepts.base import ConceptClass
 from arena.concepts.consistency import VersionSpaces, check_consistency, version_spaces
 from arena.errors import RAISED, ArenaError, InvalidArgument, PlayerError
 from arena.laws import OnlineLaw
-from arena.messages import Commit, Example, Hypothesis, Move, Ready, Shown, Stream
+from arena.messages import Commit, Example, Hypotheses, Hypothesis, Move, Ready, Shown
 from arena.referees.referee import Batch, BatchSetup, Probe, Referee
 from arena.referees.scorebook import MistakeCounts, OpenScorebook
 from arena.referees.transcript import ExampleEntry
@@ -87,7 +87,7 @@ class OnlineBatch(Batch):
 
 
 class ObliviousBatch(OnlineBatch):
-    def _play_sequence(self, move: Commit) -> Stream:
+    def _play_sequence(self, move: Commit) -> Hypotheses:
         hypotheses = []
         for example in self._list_examples(move):
             self.start_round()
@@ -96,7 +96,7 @@ class ObliviousBatch(OnlineBatch):
             if move.show_hypotheses:
                 hypotheses.append(hypothesis)
             self._show_learner(hypothesis, x, y, example.update)
-        return Stream(tuple(hypotheses))
+        return Hypotheses(tuple(hypotheses))
 
     def _list_examples(self, move: Commit) -> Iterator[Example]:
         if move.examples is None:

@@ -61,13 +61,17 @@ class Worlds:
     def choose_samples(self, first: Sequence[Sample], second: Sequence[Sample]) -> Training:
         """The training sets of the games' own worlds; raises the flag where the worlds differ. first, second:
         those of world 0 and of world 1, one for all games or one for each game."""
-        games = len(self._worlds)
         if self._relation.kind is not Neighbours.ZERO_OUT_ONE:
             self._refuse_blanks(first, second)
         if second is not first:
             self._challenge_samples(first, second)
+        return self.pick_samples(first, second)
+
+    def pick_samples(self, first: Sequence[Dataset], second: Sequence[Dataset]) -> Training:
+        """The datasets of the games' own worlds, whatever they are."""
         if len(first) == len(second) == 1:
             return Training.of((first[0], second[0]), self._worlds.astype(np.intp))
+        games = len(self._worlds)
         own = [(second if self._worlds[g] else first)[g % len(first)] for g in range(games)]
         return Training.of(own, np.arange(games))
 

@@ -165,6 +165,25 @@ class ReleaseEntry(Entry):
 
 
 @attrs.frozen(eq=False, kw_only=True)
+class ArrivalEntry(Entry):
+    """A round of a stream: the point x, or the distinct records that arrived, each with its key, and which of
+    them did in each game; and what was published."""
+
+    value: np.ndarray
+    records: tuple[tuple[bytes, Any], ...] = ()
+    which: np.ndarray | None = None
+
+    def describe(self, game: int) -> Cells:
+        arrived = None if self.which is None else self.records[self.which[game]][1]
+        record = repr(arrived) if self.x is None else format_point(self.x[game])
+        text = format_value(self.value[game])
+        return (record, text, text)
+
+    def read_input(self, game: int) -> bytes:
+        return super().read_input(game) if self.which is None else self.records[self.which[game]][0]
+
+
+@attrs.frozen(eq=False, kw_only=True)
 class ModelEntry(Entry):
     """The model after a step of training, (n, P). shown: whether the adversary sees it."""
 

@@ -79,9 +79,9 @@ class Schema:
         self.check_size(records)
         if isinstance(self.form, UserForm):
             for _ in range(games):
-                yield self.form.pack(self._fill_blanks(records.rows()))
+                yield self.form.pack(self.fill_blanks(records.rows()))
             return
-        packed = self.form.pack(self._fill_blanks(records.rows()))
+        packed = self.form.pack(self.fill_blanks(records.rows()))
         for game in range(games):
             yield packed if game + 1 == games else self.form.copy(packed)
 
@@ -142,7 +142,8 @@ class Schema:
             elif record[0] == place[0]:
                 yield place, record[1][place[1]]
 
-    def _fill_blanks(self, rows: list[Any]) -> list[Any]:
+    def fill_blanks(self, rows: list[Any]) -> list[Any]:
+        """The records, with what is received in place of blank ones. Raises: InvalidArgument without that."""
         if self.blank is None and any(isinstance(row, BlankRecord) for row in rows):
             raise InvalidArgument(
                 "neighbours that zero out one record need the record that is received in its place",
@@ -181,4 +182,4 @@ class Schema:
 
     def show(self, records: Records) -> str:
         """The data as the user would write them."""
-        return self.form.show(self._fill_blanks(records.rows()))
+        return self.form.show(self.fill_blanks(records.rows()))

@@ -14,7 +14,7 @@ import numpy as np
 from arena.capabilities import PredictsMany
 from arena.engine import Played, play
 from arena.errors import NotConforming
-from arena.messages import Answer, Answers, Hypothesis, Released, Reply, Shown, Stream, list_answers
+from arena.messages import Answer, Answers, Hypotheses, Hypothesis, Released, Reply, Shown, list_answers
 from arena.players import Adversary, GameAdversary, Learner
 from arena.randomness import block_seed, generator
 from arena.referees import Probe, Referee
@@ -262,7 +262,7 @@ def _list_columns(reply: Reply, points: tuple[Any, ...]) -> Features:
         return _label_points([reply.value], points)
     if isinstance(reply, Shown):
         return {} if reply.hypothesis is None else _label_points([reply.hypothesis], points[:1])
-    if isinstance(reply, Stream):
+    if isinstance(reply, Hypotheses):
         return _label_points(reply.hypotheses, points[:1])
     columns: Features = {}
     for place, part in enumerate(reply.parts):

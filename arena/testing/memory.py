@@ -261,7 +261,7 @@ def _list_answers(entry: Entry, game: int) -> Iterator[np.ndarray]:
     for field in attrs.fields(type(entry)):
         value = getattr(entry, field.name)
         value = value.concepts if isinstance(value, Hypothesis) else value
-        if isinstance(value, np.ndarray) and field.name not in ("x", "y"):
+        if isinstance(value, np.ndarray) and field.name not in ("x", "y", "which"):
             yield np.asarray(value[game])
 
 

@@ -97,6 +97,11 @@ class Step(ABC):
         """The number of rounds that the step takes."""
         return getattr(self, "times", 1)
 
+    @property
+    def moves(self) -> int:
+        """The number of moves, each of one round unless the step says otherwise."""
+        return self.rounds
+
     def shorten(self, rounds: int) -> Self:
         """The same step with fewer repetitions."""
         return attrs.evolve(self, times=rounds)  # type: ignore[call-arg]  # only repeated steps are shortened
@@ -198,11 +203,11 @@ class Script(Adversary):
         for step in self.steps:
             when = getattr(step, "when", None) if step.challenges else None
             challenged = np.zeros(games, bool)
-            for left in reversed(range(step.rounds)):
+            for left in reversed(range(step.moves)):
                 now = ~challenged & (history.holds(when) if when is not None and left else True)
-                reply = yield step.move(replies[-1], now, history)
+                reply = yield step.move(replies[-1] if replies else None, now, history)
                 if memories:
-                    history.add(step.read_answer(replies[-1], reply))
+                    history.add(step.read_answer(replies[-1] if replies else None, reply))
                 replies.append(reply)
                 challenged |= now
         return self._apply_score(replies, games)

@@ -285,6 +285,14 @@ def find_schema(strategy: Strategy) -> Schema:
     return _schemas.setdefault(strategy, (schema, None))[0]
 
 
+def list_records(strategy: Strategy) -> Strategy:
+    """A strategy of lists of records: itself if it draws lists, or `table` or the like made it; else that of
+    the lists of what it draws."""
+    if strategy in _schemas or isinstance(draw_values(strategy, "data")[0], list):
+        return strategy
+    return records(strategy)
+
+
 def list_record_strategies(strategy: Strategy) -> tuple[Strategy, Strategy | None]:
     """A strategy of the records of the data that a strategy draws and, unless `table` or the like made it,
     one of their lists, as runs."""

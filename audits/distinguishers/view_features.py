@@ -14,7 +14,7 @@ from itertools import pairwise
 import attrs
 import numpy as np
 
-from arena import Answer, Answers, InvalidArgument, Models, Played, Received, Reply
+from arena import Answer, Answers, InvalidArgument, Models, Played, Published, Received, Reply
 from arena.messages import list_answers
 from arena.released.encoding import ABSENT, value_columns
 from arena.sample import freeze
@@ -106,12 +106,15 @@ def list_released_columns(
     """The features (games,) of released values and published hypotheses, by name.
     finite: whether infinities and NaN are replaced, as in the features of views."""
     values: list[np.ndarray] = []
+    releases = [release for reply in replies if isinstance(reply, Published) for release in reply.releases]
     for reply in replies:
+        if isinstance(reply, Published):
+            continue
         if isinstance(reply, Models):
             values.append(_describe_moves(reply.parameters))
         elif not isinstance(reply, (Answer, Answers, Received)):  # these are features as answers
             values += reply.parts
-    columns: dict[str, np.ndarray] = {}
+    columns = _list_stream_columns(releases) if releases else {}
     for number, value in enumerate(values, start=1):
         if len(values) == 1:
             columns |= value_columns(value, "value")
@@ -122,6 +125,16 @@ def list_released_columns(
     if finite:
         replace = partial(np.nan_to_num, nan=2 * _LARGEST, posinf=_LARGEST, neginf=-_LARGEST)
         return {name: replace(column) for name, column in columns.items()}
+    return columns
+
+
+def _list_stream_columns(releases: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+    """The features of a stream: those of a vector, if a number was published in every round."""
+    if all(release.ndim == 1 for release in releases):
+        return value_columns(np.stack(releases, axis=1).astype(np.float64), "value")
+    columns: dict[str, np.ndarray] = {}
+    for place, release in enumerate(releases):
+        columns |= value_columns(release, f"value[{place}]")
     return columns
 
 

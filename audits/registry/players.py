@@ -21,6 +21,7 @@ from typing import Any, Protocol
 
 import attrs
 
+from arena.capabilities import read_schema
 from arena.dataset import Dataset
 from arena.errors import RAISED, InvalidArgument, describe_error
 from arena.parcels import callable_name, is_mechanism
@@ -297,10 +298,15 @@ def check_player(role: str, player: object, base: type) -> None:
 
 def is_function(learner: object) -> bool:
     """Whether a learner is given as a user's mechanism: the mechanism itself, path/to/file.py:name, or the
-    learner that plays it by name."""
+    learner that plays it by name; or as a learner of records, such as `audits.stream`, which lacks them."""
     if isinstance(learner, str):
         return resolve_learner(learner)[0] == FUNCTION_LEARNER
-    return _is_users_mechanism(learner)
+    return _is_users_mechanism(learner) or lacks_records(learner)
+
+
+def lacks_records(learner: object) -> bool:
+    """Whether it is a learner of records whose schema, and so its claim, is still to be given."""
+    return isinstance(learner, Learner) and learner.receives_records and read_schema(learner) is None
 
 
 def _is_users_mechanism(item: object) -> bool:
@@ -339,6 +345,8 @@ def configure_learner(learner: object, settings: Mapping[str, Any], sample: Samp
         name, own_settings = resolve_learner(learner)
         named: Learner = build_player(LEARNERS.find(name), own_settings | dict(settings), sample=sample)
         return named
+    if isinstance(learner, Learner) and lacks_records(learner):
+        return attrs.evolve(learner, **settings)
     if is_function(learner):  # the mechanism itself, as it is no text
         function: Learner = build_player(
             LEARNERS.find(FUNCTION_LEARNER), {FUNCTION_LEARNER: learner, **settings}

@@ -205,7 +205,7 @@ class Function(ForeignClaim):
             return super().release(training, rng)
         order = np.concatenate([games for _, games in training.groups()])
         coins: Any = _GameCoins(rng, training.games, iter(order.tolist()))
-        with _restore_global_generators(self.effective_coins == GLOBAL):
+        with restore_global_generators(self.effective_coins == GLOBAL):
             return super().release(training, coins)
 
     def _list_inputs(self, sample: Any, games: int) -> Iterator[Any]:
@@ -254,8 +254,8 @@ class Function(ForeignClaim):
         function = self._callable
         if self.effective_coins == GIVEN:
             return function(data, games, rng), str(rng.bit_generator.state)
-        with _restore_global_generators():
-            _seed_global_generators(next(draw_game_seeds(rng, 1)))
+        with restore_global_generators():
+            seed_global_generators(next(draw_game_seeds(rng, 1)))
             releases = function(data, games)
             return releases, f"{random.getstate()} {np.random.get_state()}"  # noqa: NPY002
 
@@ -292,17 +292,17 @@ def _call_with_generator(function: Callable[..., Any], data: Any, seed: GameSeed
 
 
 def _call_seeded(function: Callable[..., Any], data: Any, seed: GameSeed) -> Any:
-    _seed_global_generators(seed)
+    seed_global_generators(seed)
     return function(data)
 
 
-def _seed_global_generators(seed: GameSeed) -> None:
+def seed_global_generators(seed: GameSeed) -> None:
     random.seed(seed.words.tobytes())
     np.random.seed(seed.words.view(np.uint32))  # noqa: NPY002 - the function uses it
 
 
 @contextmanager
-def _restore_global_generators(enabled: bool = True) -> Iterator[None]:
+def restore_global_generators(enabled: bool = True) -> Iterator[None]:
     """Restore the states of the generators of the process on exit; no other thread can use them meanwhile."""
     if not enabled:
         yield

@@ -14,7 +14,7 @@ from arena.capabilities import DeclaresOnlineLaw
 from arena.engine import Played, play
 from arena.errors import RAISED, NotConforming, describe_error
 from arena.laws import AnswerLaw, OnlineLaw, ValueLaw
-from arena.messages import Hypothesis, Released, Shown, Stream
+from arena.messages import Hypotheses, Hypothesis, Released, Shown
 from arena.players import Adversary, GameAdversary, Learner
 from arena.randomness import block_seed, child_seed
 from arena.referees import Probe, Referee
@@ -262,7 +262,7 @@ def _predict_hypotheses(name: str, law: OnlineLaw[Any], played: Played) -> Predi
     for reply in played.replies:
         if isinstance(reply, Shown) and reply.hypothesis is not None:
             shown.append(reply.hypothesis)
-        elif isinstance(reply, Stream):
+        elif isinstance(reply, Hypotheses):
             shown += reply.hypotheses
     x = np.stack([entry.x for entry in entries], axis=1)
     if len(law.points) > 1:

@@ -1,0 +1,359 @@
+"""Searches under Stream and FixedStream: streams with a record, or those of a user, that differ, and records
+that depend on what was published."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache, partial
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+from hypothesis import reject
+from hypothesis import strategies as st
+
+from arena import FixedStream, InvalidArgument, Learner, Move, PrivacyUnit, Sample, Stream
+from arena.capabilities import read_schema
+from arena.claims import Neighbours, Relation
+from arena.messages import Arrive
+from arena.players import read_relation_of
+from arena.records import BLANK_RECORD, Records, record_key
+from arena.schemas.schema import Schema
+from audits.adversary_search.code_constants import list_code_values, list_constants
+from audits.adversary_search.field_values import list_prominent, offer_constants
+from audits.adversary_search.obvious_records import list_sizes
+from audits.adversary_search.point_strategies import (
+    constant_points_of,
+    far_points_of,
+    points_of,
+    round_limit,
+    sample_from,
+)
+from audits.adversary_search.record_strategies import neighbouring_records
+from audits.adversary_search.script import (
+    LAST_IS_1,
+    SPACES,
+    AnswerHistory,
+    Memory,
+    Point,
+    Script,
+    SearchSpace,
+    Step,
+)
+
+Records_ = Records | tuple[Point, ...]  # the records of some rounds
+Pair = tuple[Records_, Records_]
+
+MAX_ROUNDS = 20  # of a stream, unless a setting of the learner is larger
+_SIZES = (1, 2, 3, 4, 2, 3, 4, 5, 6, 8, 8, 12, 16, 20)
+_LONG_SIZES = (32, 64, 128, 256)
+_OBVIOUS_SIZES = (2, 8, 4, 3, 20, 16, 32)
+_MOST_OBVIOUS = 24
+_MOST_POOL = 6  # records of the obvious streams
+_ONE_IN = 4  # streams whose records depend on what was published
+_CUTS = (0.5, 0.0, 1.0, 2.0, 3.0, 5.0, 10.0)  # of a published number
+
+
+def _at(records: Records_, place: int) -> Records_:
+    return records.select(np.array([place])) if isinstance(records, Records) else records[place : place + 1]
+
+
+def _choose(holds: np.ndarray, one: Records_, zero: Records_) -> Any:
+    """The records of one round in every game: `one` where a condition holds, and `zero` elsewhere."""
+    if isinstance(one, Records):
+        return [one if each else zero for each in holds.tolist()]
+    points = np.asarray(one), np.asarray(zero)
+    return np.where(holds.reshape((-1,) + (1,) * points[0].ndim), *points)
+
+
+@attrs.frozen
+class StreamStep(Step):
+    """A step of a stream. For conditions, the answer of a round is whether the number at `place` of what was
+    published is more than `cut`."""
+
+    place: int = attrs.field(default=0, kw_only=True)
+    cut: float = attrs.field(default=0.5, kw_only=True)
+
+    def read_answer(self, last: Any, reply: Any) -> np.ndarray:
+        numbers = reply.releases[-1].reshape(len(reply.releases[-1]), -1).astype(float)
+        return np.asarray(numbers[:, min(self.place, numbers.shape[1] - 1)] > self.cut)
+
+
+@attrs.frozen
+class Arrivals(StreamStep):
+    """Stream: `world_0` arrives in world 0 and `world_1`, by default the same, in world 1, as one move."""
+
+    world_0: Records_
+    world_1: Records_ | None = None
+
+    @property
+    def rounds(self) -> int:
+        return self.world_0.size if isinstance(self.world_0, Records) else len(self.world_0)
+
+    @property
+    def moves(self) -> int:
+        return 1
+
+    def move(self, last: Any, now: np.ndarray, history: AnswerHistory) -> Move:
+        worlds = (self.world_0, self.world_1)
+        return Arrive(
+            *(world if isinstance(world, Records | None) else np.asarray(world) for world in worlds)
+        )
+
+
+@attrs.frozen
+class React(StreamStep):
+    """Stream: `one` arrives in the games in which `when` holds and `zero` elsewhere, `times` times."""
+
+    one: Records_
+    zero: Records_
+    times: int = 1
+    when: Memory = LAST_IS_1
+
+    def move(self, last: Any, now: np.ndarray, history: AnswerHistory) -> Move:
+        return Arrive(_choose(history.holds(self.when), self.one, self.zero))
+
+
+@attrs.frozen
+class Differ(StreamStep):
+    """Stream: in one of `times` rounds the worlds differ: `world_0`, `world_1`. It is the first in which
+    `when` holds, or else the last; in the others `world_0` arrives in both."""
+
+    world_0: Records_
+    world_1: Records_
+    times: int = 1
+    when: Memory = LAST_IS_1
+
+    challenges: ClassVar[bool] = True
+
+    def move(self, last: Any, now: np.ndarray, history: AnswerHistory) -> Move:
+        same = _choose(~now, self.world_0, self.world_0)
+        return Arrive(same, _choose(now, self.world_1, self.world_0))
+
+
+@attrs.frozen
+class RecordKit:
+    """The records of which streams are made: a pool, the simplest first; and how rounds of them are joined,
+    where None stands for no record."""
+
+    pool: tuple[Any, ...]
+    join: Callable[[Sequence[Any]], Records_]
+    most: int
+    constants: tuple[Any, ...] = ()
+
+
+@lru_cache(maxsize=64)
+def make_kit(learner: Learner, limit: int) -> RecordKit:
+    """The records for a learner, in streams of at most `limit` rounds."""
+    schema, rounds = read_schema(learner), getattr(learner, "rounds", None)
+    most = min(limit, rounds) if isinstance(rounds, int) else limit
+    if schema is None:
+        points = (*points_of(learner), *far_points_of(learner), *constant_points_of(learner)[0])
+        zero = (np.zeros(learner.point_shape) + 0.0).tolist()
+        zero = tuple(zero) if isinstance(zero, list) else zero
+        join = partial(_join_points, zero)
+        return RecordKit(tuple(dict.fromkeys(points)), join, most, list_constants(learner))
+    if read_relation_of(learner).kind in (*_BLANKING, Neighbours.ADD_OR_REMOVE_USER):
+        schema.fill_blanks([BLANK_RECORD])  # says what is missing
+    most = most if schema.max_size is None else min(most, schema.max_size)
+    constants = list_code_values(learner)
+    examples = offer_constants(schema, constants)[0].examples
+    offered = offer_constants(schema, constants)[1]
+    pool = {record_key(record): record for record in (*list_prominent(examples), *offered, *examples)}
+    return RecordKit(tuple(pool.values())[:99], _join_records, most, constants)
+
+
+_BLANKING = (Neighbours.ZERO_OUT_ONE, Neighbours.ADD_OR_REMOVE_ONE)
+
+
+def _join_points(zero: Point, records: Sequence[Any]) -> Records_:
+    return tuple(zero if record is None else record for record in records)
+
+
+def _join_records(records: Sequence[Any]) -> Records_:
+    return Records([BLANK_RECORD if record is None else record for record in records])
+
+
+def _change(kit: RecordKit, relation: Relation, base: Sequence[Any], places: Sequence[int], new: Any) -> Pair:
+    """The stream with other records at these places, where one world has none if neighbours blank them."""
+    first, second = list(base), list(base)
+    for place in places:
+        second[place] = new
+        if relation.kind in _BLANKING:
+            first[place] = None
+    return kit.join(first), kit.join(second)
+
+
+@st.composite
+def _draw_base(draw: st.DrawFn, kit: RecordKit) -> list[Any]:
+    """The records of a stream: constant, alternating, in two halves, or any of a few."""
+    sizes = [size for size in (*_SIZES, *list_sizes(kit.constants)) if size <= kit.most]
+    longer = [size for size in (*_LONG_SIZES, kit.most) if MAX_ROUNDS < size <= kit.most]
+    size = draw(sample_from([*sizes, *longer] or [kit.most]))
+    prominent = kit.pool[:_MOST_POOL]
+    few = draw(st.lists(st.one_of(sample_from(prominent), sample_from(kit.pool)), min_size=1, max_size=3))
+    form = draw(sample_from(["constant", "constant", "turns", "halves", "any"]))
+    if form == "constant" or len(few) == 1:
+        return [few[0]] * size
+    if form == "turns":
+        return [few[place % len(few)] for place in range(size)]
+    if form == "halves":
+        return [few[place * len(few) // size] for place in range(size)]
+    return [draw(sample_from(few)) for _ in range(size)]
+
+
+@st.composite
+def _draw_pair(draw: st.DrawFn, kit: RecordKit, relation: Relation) -> Pair:
+    base = draw(_draw_base(kit))
+    number = min(len(base), draw(sample_from([relation.size, relation.size, 1])))
+    start = draw(st.one_of(st.integers(0, len(base) - number), sample_from([0, len(base) - number])))
+    spread = number > 1 and draw(st.booleans())
+    places = np.linspace(0, len(base) - 1, number).astype(int) if spread else range(start, start + number)
+    new = draw(st.one_of(sample_from(kit.pool[:_MOST_POOL]), sample_from(kit.pool)))
+    pair = _change(kit, relation, base, list(places), new)
+    if pair[0] == pair[1]:
+        reject()
+    return pair[::-1] if relation.kind in _BLANKING and draw(st.booleans()) else pair
+
+
+def _draw_user(schema: Schema, relation: Relation, most: int) -> st.SearchStrategy[Pair]:
+    """Streams of which one lacks the records of one user."""
+
+    def align(pair: tuple[Records, Records]) -> Pair:
+        shorter, longer = sorted(pair, key=lambda records: records.size)
+        if longer.size > most:
+            reject()
+        rows, kept = longer.rows(), set(schema.users_of(shorter.rows()).tolist())
+        owners = schema.users_of(rows).tolist()
+        blanked = Records(
+            [row if who in kept else BLANK_RECORD for row, who in zip(rows, owners, strict=True)]
+        )
+        return (blanked, Records(rows)) if pair[0] is shorter else (Records(rows), blanked)
+
+    return neighbouring_records(schema, relation).map(align)
+
+
+def _draw_streams(
+    learner: Learner, protocol: str, limit: int, data: Sample | None
+) -> list[st.SearchStrategy[Script]]:
+    if PrivacyUnit.STREAM_EXAMPLE not in learner.claim.protects:
+        return []
+    kit, relation, schema = make_kit(learner, limit), read_relation_of(learner), read_schema(learner)
+    if relation.kind is not Neighbours.ADD_OR_REMOVE_USER:
+        pairs = _draw_pair(kit, relation)
+    elif schema is not None:
+        pairs = _draw_user(schema, relation, kit.most)
+    else:
+        raise InvalidArgument(
+            "searches add or remove the user of a stream only for learners that receive records",
+            value=learner.own_name,
+        )
+    fixed = pairs.map(lambda pair: Script(protocol=protocol, steps=(Arrivals(*pair),)))
+    if protocol == FixedStream.name or kit.most < 2:
+        return [fixed]
+    return [*[fixed] * (_ONE_IN - 1), _draw_adaptive(kit, relation, pairs, protocol)]
+
+
+@st.composite
+def _draw_adaptive(
+    draw: st.DrawFn, kit: RecordKit, relation: Relation, pairs: st.SearchStrategy[Pair], protocol: str
+) -> Script:
+    """A stream whose records, or the round of the difference, depend on what was published before."""
+    condition: dict[str, Any] = {"place": draw(st.integers(0, 1)), "cut": draw(sample_from(_CUTS))}
+    simple = sample_from(kit.pool[:_MOST_POOL]).map(lambda record: kit.join([record]))
+    left = kit.most
+    steps: list[Step] = []
+    kinds = ["before", "differ", "after"]
+    if relation.kind is Neighbours.ADD_OR_REMOVE_USER or relation.size > 1:
+        kinds = ["pair", "after"]
+    for kind in kinds:
+        times = min(left, draw(st.integers(1, 8)))
+        if times < 1:
+            break
+        if kind == "differ":
+            new = draw(simple)
+            old = kit.join([None]) if relation.kind in _BLANKING else draw(simple)
+            if old == new:
+                reject()
+            times = min(left, draw(sample_from([1, 2, 4, 8, 20])))
+            steps.append(Differ(old, new, times, **condition))
+        elif kind == "pair":
+            pair = draw(pairs)
+            steps.append(Arrivals(*pair, **condition))
+            times = steps[-1].rounds
+        elif kind == "before" and draw(st.booleans()):
+            base = [draw(sample_from(kit.pool[:_MOST_POOL]))] * times
+            steps.append(Arrivals(kit.join(base), **condition))
+        else:
+            steps.append(React(draw(simple), draw(simple), times, **condition))
+        left -= times
+    return Script(protocol=protocol, steps=tuple(steps))
+
+
+def _list_obvious(learner: Learner, protocol: str) -> Iterator[Script]:
+    """Streams of equal records, of which the first or the last few are others: the most telling first."""
+    relation = read_relation_of(learner)
+    if relation.kind is Neighbours.ADD_OR_REMOVE_USER:
+        return
+    kit = make_kit(learner, round_limit(learner, MAX_ROUNDS))
+    pool = _list_ends(kit)
+    scripts: dict[Script, None] = {}
+    for size in _OBVIOUS_SIZES:
+        for base in pool:
+            for new in pool:
+                number = min(relation.size, size)
+                for start in dict.fromkeys((0, size - number, size // 2 - 1)):
+                    if size > kit.most or start + number > size or start < 0:
+                        continue
+                    pair = _change(kit, relation, [base] * size, range(start, start + number), new)
+                    if pair[0] != pair[1]:
+                        scripts[Script(protocol=protocol, steps=(Arrivals(*pair),))] = None
+    yield from list(scripts)[:_MOST_OBVIOUS]
+
+
+def _list_ends(kit: RecordKit) -> list[Any]:
+    """The least and the largest of the simplest records."""
+    pool = list(kit.pool[:_MOST_POOL])
+    try:
+        return list(dict.fromkeys([min(pool), max(pool)]))
+    except TypeError:  # without an order
+        return pool[:2]
+
+
+def _list_simpler(learner: Learner, script: Script) -> Iterator[Script]:
+    """Shorter streams that differ in the same records."""
+    if len(script.steps) != 1 or not isinstance(script.steps[0], Arrivals):
+        return
+    step = script.steps[0]
+    worlds = [_list_rounds(world) for world in (step.world_0, step.world_1) if world is not None]
+    rounds = len(worlds[0])
+    join = make_kit(learner, max(rounds, 1)).join
+    changed = [place for place in range(rounds) if _differ(worlds, place)]
+    if len(worlds) < 2 or not changed:
+        return
+    for start, end in ((0, max(changed[-1] + 1, rounds // 2)), (0, rounds - 1), (min(changed[0], 1), rounds)):
+        if (start, end) != (0, rounds) and changed[-1] < end:
+            cut = [join(world[start:end]) for world in worlds]
+            yield attrs.evolve(script, steps=(attrs.evolve(step, world_0=cut[0], world_1=cut[1]),))
+
+
+def _list_rounds(records: Records_) -> list[Any]:
+    rows = records.rows() if isinstance(records, Records) else list(records)
+    return [None if row is BLANK_RECORD or row == BLANK_RECORD else row for row in rows]
+
+
+def _differ(worlds: list[list[Any]], place: int) -> bool:
+    one, other = (world[place] for world in worlds)
+    if None in (one, other):
+        return one is not other
+    return record_key(one) != record_key(other)
+
+
+for _name, _steps in ((Stream.name, (Arrivals, React, Differ)), (FixedStream.name, (Arrivals,))):
+    SPACES[_name] = SearchSpace(
+        draw=_draw_streams,
+        steps=_steps,
+        rounds=MAX_ROUNDS,
+        obvious=_list_obvious,
+        simplify=_list_simpler,
+    )
