@@ -15,6 +15,8 @@ import numpy as np
 # Exceptions of a player that are caught. SystemExit would otherwise end a run as if it had found nothing.
 RAISED = (Exception, SystemExit)
 
+_PUBLISHED = "raised "
+_FRACTION = re.compile(r"-?\d+\.\d+(e[+-]?\d+)?")
 _MOST_GAMES = 5  # games that a message lists
 # Files that are not the user's: dp-arena, Python and installed packages.
 _SHIPPED = [
@@ -153,6 +155,17 @@ def count_things(number: int, noun: str) -> str:
 def describe_error(error: BaseException) -> str:
     """An exception as text: its type, and its message if it has one."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def publish_error(error: BaseException) -> str:
+    """The text that stands for an exception where it is an event of the view. Fractions are left out, since a
+    noisy number would make another text in every game."""
+    return f"{_PUBLISHED}{_FRACTION.sub('#', describe_error(error))}"
+
+
+def is_published_error(value: object) -> bool:
+    """Whether a released value stands for an exception."""
+    return isinstance(value, str) and value.startswith(_PUBLISHED)
 
 
 def locate_error(error: BaseException) -> str:

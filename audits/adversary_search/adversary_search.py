@@ -334,9 +334,10 @@ class _SearchPlan:
         else:  # at least as many games as it took to see the leak
             target = self._make_target(max(4 * self.pairs, evidence.games), "hand over")
             halves, faults = play_halves(target, script, pairs=target.pairs, stage="hand over")
-        scores = list(dict.fromkeys([*simple_scores(halves[0]), *simple_scores(halves[1])]))
+        listed = [[*simple_scores(half), *self.space.scores(half)] for half in halves]
+        scores = list(dict.fromkeys([*listed[0], *listed[1]]))
         single = [weigh_halves(halves, self.claim, scores=[score]).nats for score in scores]
-        largest = max([weigh_halves(halves, self.claim).nats, *single])
+        largest = max([weigh_halves(halves, self.claim, more=self.space.scores).nats, *single])
         rate = largest / sum(half.pairs for half in halves)
         for score, nats in zip(scores, single, strict=True):
             if nats >= _READABLE * largest > 0:

@@ -6,7 +6,7 @@ way round. Under a true claim evidence of x nats has probability at most exp(−
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from math import inf, log, sqrt
@@ -17,7 +17,7 @@ import numpy as np
 from arena import BudgetExceeded, Claim, InvalidArgument, Learner, PlayerError
 from arena.randomness import block_seed, generator
 from audits.adversary_search.score import OWN_SCORE, Score, simple_scores
-from audits.adversary_search.script import Script
+from audits.adversary_search.script import SPACES, Script
 from audits.distinguishers.learned_distinguisher import learn_distinguisher
 from audits.distinguishers.view_features import ViewCounts, join_views
 from audits.runs.blocks import play_block, uses_common_random_numbers
@@ -126,7 +126,8 @@ def weigh_games(
     if not faults and uses_common_random_numbers(_make_plan(target, script, 2, stage)):
         differ = sum(int(half.counts[half.which[:, 0] != half.which[:, 1]].sum()) for half in halves)
         changed = differ / sum(half.pairs for half in halves)
-    evidence = weigh_halves(halves, target.claim, faults=faults, changed=changed)
+    more = SPACES[script.protocol].scores
+    evidence = weigh_halves(halves, target.claim, faults=faults, changed=changed, more=more)
     return attrs.evolve(evidence, fresh=fresh, halves=halves)
 
 
@@ -199,14 +200,15 @@ def weigh_halves(
     faults: bool = False,
     scores: Sequence[Score] | None = None,
     changed: float | None = None,
+    more: Callable[[ViewCounts], Iterable[Score]] = lambda views: (),
 ) -> Evidence:
-    """The evidence in two halves of games. scores: to bet on; default: all simple ones and a learned one.
-    changed: the share of coupled games that the other world changes, if they are coupled."""
+    """The evidence in two halves of games. scores: to bet on; default: all simple ones, `more` and a learned
+    one. changed: the share of coupled games that the other world changes, if they are coupled."""
     games = sum(half.pairs for half in halves)
     if changed == 0:
         return Evidence(nats=0.0, z=-inf, score=None, games=games, faults=faults, changed=0.0)
     forward, backward = (
-        _CrossFit.of(*pair, claim, simple_scores(pair[0]) if scores is None else scores, scores is None)
+        _CrossFit.of(*pair, claim, _list_scores(pair[0], more) if scores is None else scores, scores is None)
         for pair in (halves, halves[::-1])
     )
     z = (forward.z + backward.z) / sqrt(2.0)
@@ -216,6 +218,11 @@ def weigh_halves(
     return Evidence(
         nats=max(nats, 0.0), z=z, score=forward.score, games=games, faults=faults, changed=changed
     )
+
+
+def _list_scores(views: ViewCounts, more: Callable[[ViewCounts], Iterable[Score]]) -> list[Score]:
+    others = [*more(views)]
+    return [*simple_scores(views)[: _MAX_SCORES - len(others)], *others]
 
 
 @attrs.frozen(eq=False)

@@ -26,6 +26,7 @@ from arena.records import Records
 from arena.settings import one_of
 from arena.step_scores import StepScore
 from audits.adversary_search.score import Score
+from audits.distinguishers.view_features import ViewCounts
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -125,6 +126,7 @@ class SearchSpace:
     pairs: of games at least, with which adversaries are weighed.
     obvious: of a learner and a protocol, scripts that are played before others, the simplest first.
     simplify: of a learner and a script, simpler ones that may show the same.
+    scores: of views, further simple scores that may distinguish the worlds.
     """
 
     draw: Callable[[Learner, str, int, Sample | None], Sequence[SearchStrategy[Script]]]
@@ -134,6 +136,7 @@ class SearchSpace:
     pairs: int = 256
     obvious: Callable[[Learner, str], Iterator[Script]] = lambda learner, protocol: iter(())
     simplify: Callable[[Learner, Script], Iterator[Script]] = lambda learner, script: iter(())
+    scores: Callable[[ViewCounts], Iterable[Score]] = lambda views: ()
 
 
 SPACES: dict[str, SearchSpace] = {}  # by protocol; a file that defines one adds its own

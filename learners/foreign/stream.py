@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from contextlib import suppress
 from copy import deepcopy
 from functools import cached_property
 from math import inf
@@ -14,13 +13,12 @@ import attrs
 import numpy as np
 
 from arena.claims import Claim, Neighbours, PrivacyUnit, Relation, neighbours_setting, read_relation
-from arena.errors import RAISED, BudgetExceeded, InvalidArgument, UnknownRelease
+from arena.errors import RAISED, BudgetExceeded, InvalidArgument, publish_error
 from arena.parcels import callable_name, display_name
 from arena.players import Learner
 from arena.randomness import GameSeed, draw_game_seeds, generator
 from arena.records import Records
 from arena.released.encoding import list_objects
-from arena.released.types import take_apart
 from arena.sample import Training
 from arena.schemas.schema import Schema
 from arena.settings import at_least, less_than, one_of, setting
@@ -199,10 +197,7 @@ def _call_update(each: Any, record: Any) -> Any:
     try:
         return each.update(record)
     except RAISED as error:
-        with suppress(UnknownRelease):
-            take_apart(error)
-            return error
-        return f"raised {type(error).__name__}"
+        return publish_error(error)
 
 
 @attrs.frozen

@@ -12,13 +12,16 @@ import numpy as np
 from hypothesis import reject
 from hypothesis import strategies as st
 
-from arena import FixedStream, InvalidArgument, Learner, Move, PrivacyUnit, Sample, Stream
+from arena import FixedStream, InvalidArgument, Learner, Move, PrivacyUnit, Sample, Stream, Training
 from arena.capabilities import read_schema
 from arena.claims import Neighbours, Relation
+from arena.errors import is_published_error
 from arena.messages import Arrive
 from arena.players import read_relation_of
+from arena.randomness import block_seed, generator
 from arena.records import BLANK_RECORD, Records, record_key
 from arena.schemas.schema import Schema
+from audits.adversary_search.clipped_sum import list_clipped_sums
 from audits.adversary_search.code_constants import list_code_values, list_constants
 from audits.adversary_search.field_values import list_prominent, offer_constants
 from audits.adversary_search.obvious_records import list_sizes
@@ -49,6 +52,8 @@ _SIZES = (1, 2, 3, 4, 2, 3, 4, 5, 6, 8, 8, 12, 16, 20)
 _LONG_SIZES = (32, 64, 128, 256)
 _OBVIOUS_SIZES = (2, 8, 4, 3, 20, 16, 32)
 _MOST_OBVIOUS = 24
+_MOST_POINTS = 99  # Hypothesis mixes other things into longer lists
+_TRIED_GAMES = 4  # which show after how many rounds a learner raises
 _MOST_POOL = 6  # records of the obvious streams
 _ONE_IN = 4  # streams whose records depend on what was published
 _CUTS = (0.5, 0.0, 1.0, 2.0, 3.0, 5.0, 10.0)  # of a published number
@@ -134,11 +139,13 @@ class Differ(StreamStep):
 @attrs.frozen
 class RecordKit:
     """The records of which streams are made: a pool, the simplest first; and how rounds of them are joined,
-    where None stands for no record."""
+    where None stands for no record. most: the rounds of a stream. usual: those after which the learner seems
+    to raise, whatever arrives."""
 
     pool: tuple[Any, ...]
     join: Callable[[Sequence[Any]], Records_]
     most: int
+    usual: int
     constants: tuple[Any, ...] = ()
 
 
@@ -152,7 +159,7 @@ def make_kit(learner: Learner, limit: int) -> RecordKit:
         zero = (np.zeros(learner.point_shape) + 0.0).tolist()
         zero = tuple(zero) if isinstance(zero, list) else zero
         join = partial(_join_points, zero)
-        return RecordKit(tuple(dict.fromkeys(points)), join, most, list_constants(learner))
+        return RecordKit(tuple(dict.fromkeys(points)), join, most, most, list_constants(learner))
     if read_relation_of(learner).kind in (*_BLANKING, Neighbours.ADD_OR_REMOVE_USER):
         schema.fill_blanks([BLANK_RECORD])  # says what is missing
     most = most if schema.max_size is None else min(most, schema.max_size)
@@ -160,7 +167,19 @@ def make_kit(learner: Learner, limit: int) -> RecordKit:
     examples = offer_constants(schema, constants)[0].examples
     offered = offer_constants(schema, constants)[1]
     pool = {record_key(record): record for record in (*list_prominent(examples), *offered, *examples)}
-    return RecordKit(tuple(pool.values())[:99], _join_records, most, constants)
+    records = tuple(pool.values())[:_MOST_POINTS]
+    return RecordKit(records, _join_records, most, _find_horizon(learner, records[:2], most), constants)
+
+
+def _find_horizon(learner: Learner, records: Sequence[Any], most: int) -> int:
+    """The rounds after which a learner raises in some games on each of a few constant streams."""
+    lengths = []
+    for record in records:
+        state = learner.start(_TRIED_GAMES, generator(block_seed(0, 0)))
+        training = Training.of([Records([record], [most])], np.zeros(_TRIED_GAMES, np.intp))
+        raised = [any(map(is_published_error, releases)) for releases in state.update_many(training)]
+        lengths.append(raised.index(True) if True in raised else most)
+    return max(1, max(lengths)) if len(set(lengths)) == 1 else most
 
 
 _BLANKING = (Neighbours.ZERO_OUT_ONE, Neighbours.ADD_OR_REMOVE_ONE)
@@ -187,8 +206,8 @@ def _change(kit: RecordKit, relation: Relation, base: Sequence[Any], places: Seq
 @st.composite
 def _draw_base(draw: st.DrawFn, kit: RecordKit) -> list[Any]:
     """The records of a stream: constant, alternating, in two halves, or any of a few."""
-    sizes = [size for size in (*_SIZES, *list_sizes(kit.constants)) if size <= kit.most]
-    longer = [size for size in (*_LONG_SIZES, kit.most) if MAX_ROUNDS < size <= kit.most]
+    sizes = [size for size in (*_SIZES, *list_sizes(kit.constants)) if size <= kit.usual]
+    longer = [size for size in (*_LONG_SIZES, kit.most) if min(MAX_ROUNDS, kit.usual) < size <= kit.most]
     size = draw(sample_from([*sizes, *longer] or [kit.most]))
     prominent = kit.pool[:_MOST_POOL]
     few = draw(st.lists(st.one_of(sample_from(prominent), sample_from(kit.pool)), min_size=1, max_size=3))
@@ -303,7 +322,7 @@ def _list_obvious(learner: Learner, protocol: str) -> Iterator[Script]:
             for new in pool:
                 number = min(relation.size, size)
                 for start in dict.fromkeys((0, size - number, size // 2 - 1)):
-                    if size > kit.most or start + number > size or start < 0:
+                    if size > kit.usual or start + number > size or start < 0:
                         continue
                     pair = _change(kit, relation, [base] * size, range(start, start + number), new)
                     if pair[0] != pair[1]:
@@ -356,4 +375,5 @@ for _name, _steps in ((Stream.name, (Arrivals, React, Differ)), (FixedStream.nam
         rounds=MAX_ROUNDS,
         obvious=_list_obvious,
         simplify=_list_simpler,
+        scores=list_clipped_sums,
     )
