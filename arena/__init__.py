@@ -22,6 +22,7 @@ from arena.laws import (
     Branches,
     Density,
     Finite,
+    GaussianVector,
     Independent,
     Mixture,
     OnlineLaw,
@@ -96,8 +97,8 @@ __all__ += ["NO_LABEL", "UNSTABLE", "Answer", "Answers", "Hypotheses", "Hypothes
 __all__ += ["Received", "Released", "Reply", "Shown", "Trained"]
 __all__ += ["REFEREES", "Adaptive", "Figure1", "FixedStream", "Oblivious", "OneRun", "Played", "Realizable"]
 __all__ += ["Referee", "Release", "SpecialRound", "Stream", "TrainingRun", "Transcript", "Voting", "play"]
-__all__ += ["AnswerLaw", "Branches", "Density", "Finite", "Independent", "Mixture", "OnlineLaw"]
-__all__ += ["Transformed", "ValueLaw", "project"]
+__all__ += ["AnswerLaw", "Branches", "Density", "Finite", "GaussianVector", "Independent", "Mixture"]
+__all__ += ["OnlineLaw", "Transformed", "ValueLaw", "project"]
 __all__ += ["ERROR", "MISTAKES", "REGRET", "MistakeCounts", "Scorebook"]
 __all__ += ["ArenaError", "BudgetExceeded", "CannotBeSent", "InternalError", "InvalidArgument"]
 __all__ += ["LearnerFails", "NotConforming", "NothingTested", "PlayerError", "PlaysAlone"]

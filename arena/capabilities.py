@@ -191,6 +191,16 @@ class TrainsByNoisySteps(Protocol):
 
 
 @runtime_checkable
+class HasEncoder(Protocol):
+    """A learner of streams that adds noise to linear functions of the records."""
+
+    @property
+    def matrices(self) -> Any:
+        """An object with the matrix `encoder` (T, T), whose column t shows how the record of round t moves
+        the numbers that get noise."""
+
+
+@runtime_checkable
 class Explains(Protocol):
     def explain(self) -> dict[str, str]:
         """By topic, one line of text each."""

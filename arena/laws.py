@@ -1,7 +1,7 @@
 """Output distributions of learners, for exact audits and likelihood ratios. No game shows one.
 
-Under `Release` a learner may have a `ValueLaw`, of the released value or concept; under `Figure1` and
-`Voting` an `AnswerLaw`; online, if it shows one of finitely many hypotheses, an `OnlineLaw`.
+Under `Release` a learner may have a `ValueLaw`, of the released value or concept, and under `FixedStream` of
+all releases; under `Figure1` and `Voting` an `AnswerLaw`; online, with few hypotheses, an `OnlineLaw`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 
 import attrs
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from arena.errors import InvalidArgument
 from arena.messages import Hypothesis
@@ -203,6 +204,33 @@ class Branches(ValueLaw):
             else:
                 result[rows] = _log(np.array(part))
         return result
+
+
+@attrs.frozen(eq=False)
+class GaussianVector(ValueLaw):
+    """L·(m + σz), z standard Gaussian. mean: m (k,). factor: L, lower triangular, whatever the data."""
+
+    mean: np.ndarray = attrs.field(converter=_copy_probabilities)
+    sigma: float
+    factor: np.ndarray
+
+    def log_density(self, values: np.ndarray) -> np.ndarray:
+        z = (
+            solve_triangular(self.factor, np.asarray(values, float).T, lower=True).T - self.mean
+        ) / self.sigma
+        scale = np.log(np.abs(np.diag(self.factor))).sum() + len(self.mean) * np.log(self.sigma)
+        return np.asarray(-(z**2).sum(axis=1) / 2 - scale - len(self.mean) * np.log(2 * np.pi) / 2)
+
+    def standardise(self, values: np.ndarray) -> np.ndarray:
+        """(n, k): the z of values (n, k)."""
+        means = solve_triangular(self.factor, np.asarray(values, float).T, lower=True).T
+        return np.asarray((means - self.mean) / self.sigma)
+
+    def weigh(self, other: GaussianVector) -> tuple[np.ndarray, float]:
+        """w (k,) and c such that values @ w + c is the log ratio of the density of `other` to this one."""
+        step = (other.mean - self.mean) / self.sigma**2
+        constant = float(-(step @ (self.mean + other.mean)) / 2)
+        return solve_triangular(self.factor, step, lower=True, trans="T"), constant
 
 
 @attrs.frozen(eq=False)

@@ -15,6 +15,7 @@ import numpy as np
 
 from arena.claims import DISTANCES, Neighbours, PrivacyUnit, Relation, UserFunction, find_users
 from arena.errors import count_things
+from arena.laws import ValueLaw
 from arena.messages import Arrive, Move, Published
 from arena.records import Records
 from arena.referees.boundary import Position
@@ -283,12 +284,16 @@ class Stream(Referee):
 
 @attrs.frozen
 class FixedStream(Stream):
-    """`Stream`, but the adversary commits to all records before the learner's first release."""
+    """`Stream`, but the adversary commits to all records before the learner's first release.
+
+    A learner's `law` is that of all releases (k,) together, given the stream of points (k, ...).
+    """
 
     name = "FixedStream"
     summary = "the same, where the whole stream is fixed beforehand"
     batch = FixedStreamBatch
     committed = True
+    law = ValueLaw
 
     def probe(self, probe: Probe, games: int) -> Iterator[Move]:
         if isinstance(probe.sample, Records):

@@ -1,5 +1,5 @@
-"""A simple score of a stream: the sum of what was published in some rounds, each clipped to the stretch between
-its medians in the two worlds. For independent Laplace noise it is the log likelihood ratio."""
+"""A simple score of a stream: the sum of what was published in some rounds, each clipped to the stretch
+between its medians in the two worlds. For independent Laplace noise it is the log likelihood ratio."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _DIGITS = 3
 
 @attrs.frozen
 class ClippedSum(Score):
-    """A score: Σ clip((x_t − low_t)/unit_t), where x_t is the number of round t or, with `differences`, what it
-    adds to the round before. Terms are clipped to 0 at low_t and to (high_t − low_t)/unit_t at high_t.
+    """A score: Σ clip((x_t − low_t)/unit_t), where x_t is the number of round t or, with `differences`, what
+    it adds to the round before. Terms are clipped to 0 at low_t and to (high_t − low_t)/unit_t at high_t.
 
     rounds: of the terms, from 0. low, high: their medians in world 0 and in world 1. unit: mean deviations.
     """
@@ -61,10 +61,8 @@ def list_clipped_sums(views: ViewCounts) -> Iterator[ClippedSum]:
         with np.errstate(all="ignore"):
             known = ~np.isnan(worlds[0]).any(axis=0) & ~np.isnan(worlds[1]).any(axis=0)
             low, high = (np.median(world[:, known], axis=0) for world in worlds)
-            unit = np.mean(
-                [np.abs(w[:, known] - m).mean(axis=0) for w, m in zip(worlds, (low, high), strict=True)],
-                axis=0,
-            )
+            centred = (np.abs(world[:, known] - m) for world, m in zip(worlds, (low, high), strict=True))
+            unit = np.mean([each.mean(axis=0) for each in centred], axis=0)
             shift = np.abs(high - low) / unit
         places = np.flatnonzero(known)
         order = np.argsort(-np.nan_to_num(shift), kind="stable")
@@ -73,9 +71,12 @@ def list_clipped_sums(views: ViewCounts) -> Iterator[ClippedSum]:
             chosen = np.sort(order[:terms])
             yield ClippedSum(
                 rounds=tuple(places[chosen].tolist()),
-                **{
-                    name: tuple(float(f"{number:.{_DIGITS}g}") for number in column[chosen])
-                    for name, column in (("low", low), ("high", high), ("unit", unit))
-                },
+                low=_round(low[chosen]),
+                high=_round(high[chosen]),
+                unit=_round(unit[chosen]),
                 differences=differences,
             )
+
+
+def _round(numbers: np.ndarray) -> tuple[float, ...]:
+    return tuple(float(f"{number:.{_DIGITS}g}") for number in numbers)

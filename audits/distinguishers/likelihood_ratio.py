@@ -18,15 +18,16 @@ from arena import (
     Branches,
     Density,
     Finite,
+    GaussianVector,
     Independent,
     Learner,
     Played,
     Referee,
-    Released,
     Transformed,
     Unsupported,
     ValueLaw,
 )
+from arena.engine import read_release
 from arena.laws import check_same_function, simplify_laws
 from arena.referees import name_protocols
 from audits.exact_loss.path_enumeration import PRUNE, PathEnumeration, answer_letters
@@ -78,8 +79,7 @@ def likelihood_ratios(
         letters = [answer_letters(batch).T for batch in batches]
         width = max(batch.shape[1] for batch in letters)  # games that are played alone may differ in length
         return ratio(np.concatenate([np.pad(b, ((0, 0), (0, width - b.shape[1]))) for b in letters]))
-    released = [reply for batch in batches for reply in batch.replies if isinstance(reply, Released)]
-    return ratio(np.concatenate([reply.parts[0] for reply in released]))
+    return ratio(np.concatenate([read_release(batch) for batch in batches]))
 
 
 @lru_cache(maxsize=64)
@@ -120,6 +120,9 @@ def _ratio_of_values(world_0: ValueLaw, world_1: ValueLaw) -> LikelihoodRatio:
         check_same_function(world_0, world_1)
         ratio, inverse = _ratio_of_values(world_0.law, world_1.law), world_0.inverse
         return attrs.evolve(ratio, locate=lambda values: ratio.locate(np.asarray(inverse(values))))
+    if isinstance(world_0, GaussianVector) and isinstance(world_1, GaussianVector):
+        weights, constant = world_0.weigh(world_1)
+        return _sort_into_fixed_levels(lambda values: np.asarray(values @ weights + constant))
     if isinstance(world_0, Finite) and isinstance(world_1, Finite):
         both = np.unique(np.concatenate([world_0.values, world_1.values]), axis=0)
         masses = np.exp([law.log_density(both) for law in (world_0, world_1)])

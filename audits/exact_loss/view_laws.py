@@ -15,6 +15,7 @@ from arena import (
     Branches,
     Density,
     Finite,
+    GaussianVector,
     Hypothesis,
     Independent,
     InvalidArgument,
@@ -32,6 +33,7 @@ from arena.concepts import ConceptClass
 from arena.laws import check_same_function, simplify_laws
 from arena.randomness import block_seed, generator
 from arena.referees import name_protocols
+from arena.referees.stream import StreamState
 from arena.released.encoding import fit_rows
 from audits.exact_loss.answer_paths import PresetStates, forbid_randomness
 from audits.exact_loss.loss_cells import HIDDEN, LossCells, concatenate_cells, density_cells, product_cells
@@ -40,6 +42,7 @@ from audits.exact_loss.privacy_loss import PrivacyLoss
 from audits.registry.settings_text import blame_player
 
 MAX_PATHS = 200_000
+_REACH = 9.0  # in standard deviations; the mass beyond is less than 1e-18
 _MAX_SCORED = 4_096  # values of a finite distribution that are played to find their scores
 
 
@@ -71,6 +74,9 @@ def losses_of_values(
         branches = [_branch_cells(*part, hidden) for part in parts]
         bands = [branch.merge_bands() for branch in branches]
         return _label_cells(branches, "branch"), _label_cells(bands, "branch")
+    if isinstance(world_0, GaussianVector) and isinstance(world_1, GaussianVector):
+        pair = _along_difference(world_0, world_1)
+        return losses_of_values(*pair, hidden=hidden)
     if isinstance(world_0, Finite) and isinstance(world_1, Finite):
         cells, values = _finite_cells(world_0, world_1)
         form = partial(np.array2string, precision=6, threshold=64, max_line_width=1_000)
@@ -89,6 +95,20 @@ def losses_of_values(
         value=[type(law).__name__ for law in pair],
         remedy="Use `arena audit`: likelihood ratios need no more than log_density.",
     )
+
+
+def _along_difference(world_0: GaussianVector, world_1: GaussianVector) -> tuple[Density, Density]:
+    """Two Gaussian vectors as the numbers N(0, 1) and N(μ, 1): all else is distributed alike."""
+    mu = float(np.linalg.norm(world_1.mean - world_0.mean)) / world_0.sigma
+    low, high = -_REACH, mu + _REACH
+    first, second = (
+        Density(log=partial(_log_gaussian, at), kinks=(), low=low, high=high, scale=1.0) for at in (0.0, mu)
+    )
+    return first, second
+
+
+def _log_gaussian(mean: float, x: np.ndarray) -> np.ndarray:
+    return np.asarray(-((x - mean) ** 2) / 2 - np.log(2 * np.pi) / 2)
 
 
 def _finite_cells(world_0: Finite, world_1: Finite) -> tuple[LossCells, np.ndarray]:
@@ -231,11 +251,12 @@ def _read_laws(
     learner: Learner, adversary: Adversary, referee: Referee
 ) -> tuple[list[ValueLaw], frozenset[PrivacyUnit], ConceptClass | None]:
     """The distributions in both worlds, if any; what the worlds differ in; the class of a hypothesis."""
-    samples: list[Sample] = []
+    reader: Any = _StreamReader if referee.learner_state is StreamState else _SampleReader
+    samples: list[Any] = []
     concepts = None
     challenges: frozenset[PrivacyUnit] = frozenset()
     for world in (False, True):
-        state = _SampleReader(learner)
+        state = reader(learner)
         preset, worlds = PresetStates.of(learner, state), np.array([world])
         played = play(preset, adversary, referee, games=1, seed=0, worlds=worlds)
         samples += state.samples
@@ -308,6 +329,26 @@ class _SampleReader:
         released = self._learner.start(1, generator(block_seed(0, 0))).release(training)
         self.concepts = released.concept_class if isinstance(released, Hypothesis) else None
         return released
+
+
+class _StreamReader:
+    """Publishes what the learner publishes in one game, and keeps the stream."""
+
+    concepts: ConceptClass | None = None
+
+    def __init__(self, learner: Learner) -> None:
+        if learner.receives_records:
+            raise Unsupported(f"{learner.own_name} declares no output distribution of streams of records")
+        self._state = learner.start(1, generator(block_seed(0, 0)))
+        self._points: list[np.ndarray] = []
+
+    @property
+    def samples(self) -> list[Any]:
+        return [np.stack(self._points)] if self._points else []
+
+    def update(self, records: np.ndarray) -> np.ndarray:
+        self._points.append(records[0])
+        return np.asarray(self._state.update(records))
 
 
 @attrs.frozen(eq=False)

@@ -1,5 +1,4 @@
-"""Counters and other streams of users', each flawed one with a twin that keeps its claim: (1, 0)-DP if one record is
-replaced. Written before any search was run on them."""
+"""Streams of users', each flawed one with a twin that keeps its claim, (1, 0)-DP for one record."""
 
 from __future__ import annotations
 
@@ -210,7 +209,7 @@ class SilentTwin(Silent):
 
 
 class Leader(Stream):
-    """The user with the most records. Flaw: the argument of the largest exact count, ties to the lower number."""
+    """The user with the most records. Flaw: it is that of the largest exact count."""
 
     def start(self) -> None:
         self.counts = np.zeros(7)
@@ -228,7 +227,7 @@ class LeaderTwin(Leader):
 
 
 class Pairs(Stream):
-    """Flaw: every second record is published alone; the noise is the budget of one release for two of them."""
+    """Flaw: every second record is in two releases, each with the noise of one."""
 
     def start(self) -> None:
         self.kept = 0

@@ -11,14 +11,21 @@ import attrs
 import numpy as np
 
 from arena.capabilities import DeclaresOnlineLaw
-from arena.engine import Played, play
+from arena.engine import Played, play, read_release
 from arena.errors import RAISED, NotConforming, describe_error
 from arena.laws import AnswerLaw, OnlineLaw, ValueLaw
-from arena.messages import Hypotheses, Hypothesis, Released, Shown
-from arena.players import Adversary, GameAdversary, Learner
+from arena.messages import Arrive, Hypotheses, Hypothesis, Shown
+from arena.players import Adversary, GameAdversary, Learner, Moves
 from arena.randomness import block_seed, child_seed
 from arena.referees import Probe, Referee
-from arena.referees.transcript import Entry, ExampleEntry, QueryEntry, TrainingEntry, format_value
+from arena.referees.transcript import (
+    ArrivalEntry,
+    Entry,
+    ExampleEntry,
+    QueryEntry,
+    TrainingEntry,
+    format_value,
+)
 from arena.released.encoding import fit_rows
 from arena.sample import Sample, hash_rows
 from arena.testing.laws.goodness_of_fit import Comparison, EventSums, check_events
@@ -110,12 +117,12 @@ def _play_world(
         return _play_rounds(learner, adversary, referee, world, games, online_law)
     sample = _read_sample(first)
     if sample is None:
-        return None
+        return None if learner.receives_records else _play_streams(learner, adversary, referee, first, games)
     law = learner.law(sample)
     if referee.law is None or not isinstance(law, referee.law):
         return None
     if isinstance(law, ValueLaw):
-        return _play_releases(learner, sample, referee, law, games)
+        return _play_releases(learner, Probe(referee, sample), referee, law, games)
     if isinstance(adversary, GameAdversary):
         games = min(games, _MOST_PLAYED_ALONE)
     rounds = sum(isinstance(entry, QueryEntry) for entry in _entries(_join_single_games(first)[0]))
@@ -124,14 +131,45 @@ def _play_world(
     return _play_rounds(learner, adversary, referee, world, games, law, largest)
 
 
-def _play_releases(learner: Learner, sample: Sample, referee: Referee, law: ValueLaw, games: int) -> _World:
-    probe = Probe(referee, sample)
+def _play_streams(
+    learner: Learner, adversary: Adversary, referee: Referee, first: Played, games: int
+) -> _World | None:
+    """The same for the stream of an adversary that commits to it, the same in all games."""
+    rounds = [
+        entry.x[0] for entry in _entries(first) if isinstance(entry, ArrivalEntry) and entry.x is not None
+    ]
+    if referee.law is not ValueLaw or not rounds:
+        return None
+    law = learner.law(np.stack(rounds))  # type: ignore[arg-type]
+    if not isinstance(law, ValueLaw):
+        return None
+    return _play_releases(learner, _Replay(referee.name, np.stack(rounds)), referee, law, games)
+
+
+@attrs.frozen(eq=False)
+class _Replay(Adversary):
+    """Commits to a stream of points (k, ...)."""
+
+    protocol: str
+    points: np.ndarray
+    name = "replay"
+
+    @property
+    def protocols(self) -> tuple[str, ...]:  # type: ignore[override]
+        return (self.protocol,)
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        yield Arrive(self.points)
+        return np.zeros(games)
+
+
+def _play_releases(learner: Learner, probe: Adversary, referee: Referee, law: ValueLaw, games: int) -> _World:
     parts: list[np.ndarray] = []
     batch, count, started = min(games, 500), 0, perf_counter()
     while batch:
         seed = child_seed(block_seed(1, 0), len(parts))
         played = play(learner, probe, referee, games=batch, seed=seed, record=True)
-        parts += [reply.parts[0] for reply in played.replies if isinstance(reply, Released)]
+        parts.append(read_release(played))
         count += batch
         width = max(1, parts[0].size // len(parts[0]))
         games = min(games, max(count, _MOST_NUMBERS // width))

@@ -15,7 +15,17 @@ import numpy as np
 from scipy.special import chdtr, expit, ndtr, ndtri
 
 from arena.errors import NotConforming
-from arena.laws import Branches, Density, Finite, Independent, Mixture, Transformed, ValueLaw, simplify_laws
+from arena.laws import (
+    Branches,
+    Density,
+    Finite,
+    GaussianVector,
+    Independent,
+    Mixture,
+    Transformed,
+    ValueLaw,
+    simplify_laws,
+)
 from arena.testing.laws.goodness_of_fit import EventSums
 
 _MOST_COLUMNS = 64  # of which all pairs are compared
@@ -272,6 +282,8 @@ def _spread_uniformly(
         return np.stack(columns, axis=1)
     if isinstance(law, Finite | Density | Branches):
         return _Table.of(name, law).spread(values, rng)[:, None]
+    if isinstance(law, GaussianVector):
+        return np.asarray(ndtr(law.standardise(values)))
     return None
 
 

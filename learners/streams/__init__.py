@@ -1,0 +1,1 @@
+"""Learners that publish after every record of a stream."""

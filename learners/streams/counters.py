@@ -1,0 +1,184 @@
+"""tree-counter, stream-histogram, sparse-counter and announced-sampling: streams with Laplace noise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+
+from arena.claims import Claim, Neighbours, read_relation
+from arena.errors import InvalidArgument
+from arena.laws import Independent, Transformed
+from arena.sample import freeze
+from arena.settings import count_setting, more_than, one_of, setting
+from learners.mechanisms.counters import BinaryCounter, tree_levels
+from learners.mechanisms.factorisations import lowest_bit
+from learners.mechanisms.noise import laplace, laplace_density
+from learners.mechanisms.sparse_vector import RunningSum
+from learners.streams.base import StreamLearner, claim_pure
+
+
+@attrs.frozen
+class TreeCounter(StreamLearner):
+    """Publishes the sum of all records in [0, 1] so far, by the binary mechanism with Laplace noise.
+
+    A record is in at most log2 T + 1 intervals of the tree, each with noise of its own: (ε, 0)-DP, for
+    adaptive streams (docs/proofs/binary_counter.md).
+    """
+
+    name = "tree-counter"
+    theorem = "Theorem 3.5 of Chan, Shi, Song, Private and Continual Release of Statistics (2011)"
+
+    epsilon: float = setting(1.0, unit="nats", help="ε")
+
+    @property
+    def claim(self) -> Claim:
+        return claim_pure(self.neighbours, self.epsilon)
+
+    @property
+    def scale(self) -> float:
+        """Of the noise of every interval."""
+        return tree_levels(self.rounds) / self.epsilon
+
+    def law(self, sample: Any) -> Transformed:
+        """Of the releases for a stream (k,): each shows one more interval."""
+        ends = np.concatenate([[0.0], np.cumsum(sample)])
+        sums = [float(ends[t] - ends[t - lowest_bit(t)]) for t in range(1, len(ends))]
+        parts = tuple(laplace_density(each, self.scale) for each in sums)
+        return Transformed(Independent(parts), inverse=read_intervals)
+
+    def open(self, games: int, rng: np.random.Generator) -> Callable[[np.ndarray], np.ndarray]:
+        return BinaryCounter((games,), rng, horizon=self.rounds, epsilon=self.epsilon).add
+
+
+def read_intervals(releases: np.ndarray) -> np.ndarray:
+    """(n, k): the noisy sum of the interval that ends with each round, from what was published (n, k)."""
+    before = np.concatenate([np.zeros((len(releases), 1)), releases], axis=1)
+    older = [t - lowest_bit(t) for t in range(1, before.shape[1])]
+    return np.asarray(before[:, 1:] - before[:, older])
+
+
+COUNTS, LARGEST = SHOWN = ("counts", "largest")
+
+
+@attrs.frozen
+class StreamHistogram(StreamLearner):
+    """Publishes how often each category 1, …, d has arrived, or the largest count alone (MaxSum).
+
+    A record is a category, or 0 for none. Every category has a binary counter with Laplace noise; a replaced
+    record changes two of them, one that is added or removed one. The largest count is post-processing of all:
+    Jain and others (2023) show that no private stream of it has an error as small as that of a counter.
+    """
+
+    name = "stream-histogram"
+    theorem = "the binary mechanism for each category; Jain and others (2023) for the largest"
+
+    categories: int = count_setting(3, help="d, the categories")
+    show: str = setting(COUNTS, help="what is published: counts or largest", check=one_of(*SHOWN))
+    epsilon: float = setting(1.0, unit="nats", help="ε for a replaced record")
+
+    @property
+    def domain(self) -> tuple[float, float]:
+        return (0.0, float(self.categories))
+
+    @property
+    def some_points(self) -> np.ndarray:
+        return freeze(np.arange(self.categories + 1.0))
+
+    @property
+    def claim(self) -> Claim:
+        return claim_pure(self.neighbours, self.epsilon, self.epsilon / 2)
+
+    def open(self, games: int, rng: np.random.Generator) -> Callable[[np.ndarray], np.ndarray]:
+        shape = games, self.categories
+        counter = BinaryCounter(shape, rng, horizon=self.rounds, epsilon=self.epsilon, sensitivity=2.0)
+        kinds = np.arange(1, self.categories + 1)
+
+        def publish(records: np.ndarray) -> np.ndarray:
+            if (records != np.floor(records)).any():
+                raise InvalidArgument("records must be categories", value=records[:5].tolist())
+            counts = counter.add(records[:, None] == kinds)
+            return counts.max(axis=1) if self.show == LARGEST else counts
+
+        return publish
+
+
+@attrs.frozen
+class SparseCounter(StreamLearner):
+    """Publishes a noisy count that changes only when about `step` more records have been summed.
+
+    A running sum with a noisy threshold says when (half of ε); then the sum since the last change is added,
+    with Laplace noise (the other half). A record is in one such stretch, so there may be any number of them:
+    the private partition of Dwork, Naor, Reingold, Rothblum (2015), docs/proofs/running_sum.md.
+    """
+
+    name = "sparse-counter"
+    theorem = "the private partition of Dwork, Naor, Reingold, Rothblum (2015)"
+    common_random_numbers = False  # noise is drawn when the count changes
+
+    step: float = setting(
+        10.0, unit="records", help="the sum after which the count changes", check=more_than(0)
+    )
+    epsilon: float = setting(1.0, unit="nats", help="ε")
+
+    @property
+    def claim(self) -> Claim:
+        return claim_pure(self.neighbours, self.epsilon)
+
+    def open(self, games: int, rng: np.random.Generator) -> Callable[[np.ndarray], np.ndarray]:
+        share = self.epsilon / 2
+        watch = RunningSum(games, rng, thresholds=self.step, epsilon=share)
+        stretch, shown = np.zeros(games), np.zeros(games)
+
+        def publish(records: np.ndarray) -> np.ndarray:
+            stretch[:] += records
+            rows = np.flatnonzero(watch.observe(records))
+            if len(rows):
+                shown[rows] += stretch[rows] + laplace(rng, np.empty(len(rows)), 1 / share)
+                stretch[rows] = 0.0
+                watch.restart(rows, self.step)
+            return shown.copy()
+
+        return publish
+
+
+@attrs.frozen
+class AnnouncedSampling(StreamLearner):
+    """Publishes a few records, with noise Lap(1/ε₀), and announces one round before whether the next will be.
+
+    Private for fixed streams: the record that differs is sampled with probability `rate`, so that its loss is
+    ε₀ only then, which is (ε, rate·(1 − e^((ε − ε₀)/2)))-DP. Whoever chooses records after the announcement
+    puts it where it is sampled, and rate does not help: docs/proofs/streams.md.
+
+    What is published: 1 and the noisy record if it was sampled, otherwise 0 and 0; and the announcement.
+    """
+
+    name = "announced-sampling"
+    theorem = "docs/proofs/streams.md; for streams that are fixed beforehand only"
+    protocols: ClassVar[tuple[str, ...]] = ("FixedStream",)
+
+    rate: float = setting(0.05, unit="fraction", help="the chance of a round to be sampled")
+    sampled: float = setting(4.0, unit="nats", help="ε₀, of the noise of a sampled record")
+    epsilon: float = setting(1.0, unit="nats", help="the ε of the claim")
+
+    @property
+    def claim(self) -> Claim:
+        relation = read_relation(self.neighbours)
+        once = -np.expm1(min(0.0, (self.epsilon - self.sampled) / 2))
+        single = claim_pure(str(Neighbours.REPLACE_ONE), self.epsilon)
+        return attrs.evolve(single, delta=self.rate * once).convert(
+            relation if relation.kind is not Neighbours.REPLACE_ONE else single.neighbours
+        )
+
+    def open(self, games: int, rng: np.random.Generator) -> Callable[[np.ndarray], np.ndarray]:
+        announced = [rng.random(games) < self.rate]
+
+        def publish(records: np.ndarray) -> np.ndarray:
+            now, coming = announced[0], rng.random(games) < self.rate
+            announced[0] = coming
+            noisy = records + laplace(rng, np.empty(games), 1 / self.sampled)
+            return np.stack([now, np.where(now, noisy, 0.0), coming], axis=1).astype(float)
+
+        return publish
