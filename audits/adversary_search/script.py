@@ -160,7 +160,7 @@ class Script(Adversary):
     pieces: int | None = None
     handed: tuple[Any, ...] = ()
     steps: tuple[Step, ...] = ()
-    score: Score | StepScore | None = None
+    score: Score | StepScore | Any = None
 
     def __attrs_post_init__(self) -> None:
         if self.protocol not in SPACES:

@@ -12,7 +12,7 @@ import numpy as np
 from hypothesis import reject
 from hypothesis import strategies as st
 
-from arena import FixedStream, InvalidArgument, Learner, Move, PrivacyUnit, Sample, Stream, Training
+from arena import FixedStream, InvalidArgument, Learner, Move, Moves, PrivacyUnit, Sample, Stream, Training
 from arena.capabilities import read_schema
 from arena.claims import Neighbours, Relation
 from arena.errors import is_published_error
@@ -21,6 +21,7 @@ from arena.players import read_relation_of
 from arena.randomness import block_seed, generator
 from arena.records import BLANK_RECORD, Records, record_key
 from arena.schemas.schema import Schema
+from arena.settings import one_of
 from audits.adversary_search.clipped_sum import list_clipped_sums
 from audits.adversary_search.code_constants import list_code_values, list_constants
 from audits.adversary_search.field_values import list_prominent, offer_constants
@@ -56,6 +57,7 @@ _MOST_POINTS = 99  # Hypothesis mixes other things into longer lists
 _TRIED_GAMES = 4  # which show after how many rounds a learner raises
 _MOST_POOL = 6  # records of the obvious streams
 _ONE_IN = 4  # streams whose records depend on what was published
+_PLACES = (-1, 0, 1)  # of numbers of a release
 _CUTS = (0.5, 0.0, 1.0, 2.0, 3.0, 5.0, 10.0)  # of a published number
 
 
@@ -74,14 +76,19 @@ def _choose(holds: np.ndarray, one: Records_, zero: Records_) -> Any:
 @attrs.frozen
 class StreamStep(Step):
     """A step of a stream. For conditions, the answer of a round is whether the number at `place` of what was
-    published is more than `cut`."""
+    published (-1: the last) is more than `cut`."""
 
     place: int = attrs.field(default=0, kw_only=True)
     cut: float = attrs.field(default=0.5, kw_only=True)
 
     def read_answer(self, last: Any, reply: Any) -> np.ndarray:
-        numbers = reply.releases[-1].reshape(len(reply.releases[-1]), -1).astype(float)
-        return np.asarray(numbers[:, min(self.place, numbers.shape[1] - 1)] > self.cut)
+        return _read_number(reply, self.place) > self.cut
+
+
+def _read_number(reply: Any, place: int) -> np.ndarray:
+    """(n,): a number of the latest release, the last one if there are fewer."""
+    numbers = reply.releases[-1].reshape(len(reply.releases[-1]), -1).astype(float)
+    return np.asarray(numbers[:, min(place, numbers.shape[1] - 1)])
 
 
 @attrs.frozen
@@ -134,6 +141,48 @@ class Differ(StreamStep):
     def move(self, last: Any, now: np.ndarray, history: AnswerHistory) -> Move:
         same = _choose(~now, self.world_0, self.world_0)
         return Arrive(same, _choose(now, self.world_1, self.world_0))
+
+
+NUMBER, CHANGE = SWAP_SCORES = ("number", "change")
+
+
+@attrs.frozen
+class SwapScore:
+    """The number at `place` that is published in the round in which the worlds differ; or, as "change", by
+    how much it exceeds the one before. sign: 1, or −1 if small values indicate world 1."""
+
+    kind: str = attrs.field(default=NUMBER, validator=one_of(*SWAP_SCORES))
+    place: int = 0
+    sign: int = 1
+
+
+@attrs.frozen(kw_only=True)
+class SteeredScript(Script):
+    """A script for Stream with a `Differ`, whose round depends on what was published, and a `SwapScore`."""
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        moves, last, score = super().play(games, rng), None, np.zeros(games)
+        kept: Any = self.score
+        try:
+            move: Any = next(moves)
+            while True:
+                reply = yield move
+                if move.other is not None:
+                    before = 0.0 if last is None or kept.kind == NUMBER else _read_number(last, kept.place)
+                    now = _find_difference(move, games)
+                    score = np.where(now, _read_number(reply, kept.place) - before, score)
+                last = reply
+                move = moves.send(reply)
+        except StopIteration:
+            return np.nan_to_num(kept.sign * score)
+
+
+def _find_difference(move: Any, games: int) -> np.ndarray:
+    """(n,) bool: the games in which the worlds differ in a move of one round."""
+    if isinstance(move.records, list):
+        return np.array([one != other for one, other in zip(move.records, move.other, strict=True)])
+    differ = np.asarray(move.records) != np.asarray(move.other)
+    return np.asarray(differ.reshape(games, -1).any(axis=1))
 
 
 @attrs.frozen
@@ -278,7 +327,7 @@ def _draw_adaptive(
     draw: st.DrawFn, kit: RecordKit, relation: Relation, pairs: st.SearchStrategy[Pair], protocol: str
 ) -> Script:
     """A stream whose records, or the round of the difference, depend on what was published before."""
-    condition: dict[str, Any] = {"place": draw(st.integers(0, 1)), "cut": draw(sample_from(_CUTS))}
+    condition: dict[str, Any] = {"place": draw(sample_from(_PLACES)), "cut": draw(sample_from(_CUTS))}
     simple = sample_from(kit.pool[:_MOST_POOL]).map(lambda record: kit.join([record]))
     left = kit.most
     steps: list[Step] = []
@@ -306,6 +355,10 @@ def _draw_adaptive(
         else:
             steps.append(React(draw(simple), draw(simple), times, **condition))
         left -= times
+    if any(isinstance(step, Differ) for step in steps):
+        score = SwapScore(draw(sample_from(SWAP_SCORES)), draw(sample_from(_PLACES)))
+        scored = SteeredScript(protocol=protocol, steps=tuple(steps), score=score)
+        return draw(sample_from([scored, scored, Script(protocol=protocol, steps=tuple(steps))]))
     return Script(protocol=protocol, steps=tuple(steps))
 
 
