@@ -170,6 +170,8 @@ class Scripted(Adversary):
         "Oblivious",
         "Adaptive",
         "SpecialRound",
+        "Stream",
+        "FixedStream",
     )
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:

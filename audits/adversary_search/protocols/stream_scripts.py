@@ -25,7 +25,7 @@ from arena.settings import one_of
 from audits.adversary_search.clipped_sum import list_clipped_sums
 from audits.adversary_search.code_constants import list_code_values, list_constants
 from audits.adversary_search.field_values import list_prominent, offer_constants
-from audits.adversary_search.obvious_records import list_sizes
+from audits.adversary_search.obvious_records import list_sizes, list_users
 from audits.adversary_search.point_strategies import (
     constant_points_of,
     far_points_of,
@@ -203,14 +203,22 @@ def make_kit(learner: Learner, limit: int) -> RecordKit:
     """The records for a learner, in streams of at most `limit` rounds."""
     schema, rounds = read_schema(learner), getattr(learner, "rounds", None)
     most = min(limit, rounds) if isinstance(rounds, int) else limit
+    if schema is None and learner.receives_records:
+        raise InvalidArgument(
+            f"{learner.own_name} needs a strategy of its records",
+            remedy="Give data=, such as st.integers(0, 1), or audits.records(..., max_size=8).",
+        )
     if schema is None:
         points = (*points_of(learner), *far_points_of(learner), *constant_points_of(learner)[0])
         zero = (np.zeros(learner.point_shape) + 0.0).tolist()
         zero = tuple(zero) if isinstance(zero, list) else zero
         join = partial(_join_points, zero)
         return RecordKit(tuple(dict.fromkeys(points)), join, most, most, list_constants(learner))
-    if read_relation_of(learner).kind in (*_BLANKING, Neighbours.ADD_OR_REMOVE_USER):
-        schema.fill_blanks([BLANK_RECORD])  # says what is missing
+    kind = read_relation_of(learner).kind  # the schema says what it lacks for it
+    if kind is Neighbours.ADD_OR_REMOVE_USER:
+        list_users(schema)
+    if kind in (*_BLANKING, Neighbours.ADD_OR_REMOVE_USER):
+        schema.fill_blanks([BLANK_RECORD])
     most = most if schema.max_size is None else min(most, schema.max_size)
     constants = list_code_values(learner)
     examples = offer_constants(schema, constants)[0].examples
