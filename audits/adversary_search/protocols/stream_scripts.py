@@ -325,7 +325,7 @@ def _draw_streams(
             value=learner.own_name,
         )
     fixed = pairs.map(lambda pair: Script(protocol=protocol, steps=(Arrivals(*pair),)))
-    if protocol == FixedStream.name or kit.most < 2:
+    if protocol == FixedStream.name or kit.most < 2 or relation.kind is Neighbours.ADD_OR_REMOVE_USER:
         return [fixed]
     return [*[fixed] * (_ONE_IN - 1), _draw_adaptive(kit, relation, pairs, protocol)]
 
@@ -339,11 +339,8 @@ def _draw_adaptive(
     simple = sample_from(kit.pool[:_MOST_POOL]).map(lambda record: kit.join([record]))
     left = kit.most
     steps: list[Step] = []
-    kinds = ["before", "differ", "after"]
-    if relation.kind is Neighbours.ADD_OR_REMOVE_USER or relation.size > 1:
-        kinds = ["pair", "after"]
-    for kind in kinds:
-        times = min(left, draw(st.integers(1, 8)))
+    for kind in ["before", "differ", "after"] if relation.size == 1 else ["pair", "after"]:
+        times = min(left - (kind == "before"), draw(st.integers(1, 8)))
         if times < 1:
             break
         if kind == "differ":

@@ -1,4 +1,4 @@
-"""Stream and FixedStream: what arrives in each world, what is published when, and streams that are refused."""
+"""Stream and FixedStream: what arrives in each world, what is published when, and what is refused."""
 
 from __future__ import annotations
 
