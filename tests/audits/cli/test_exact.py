@@ -167,7 +167,10 @@ def test_shipped_learners_without_a_law_say_so() -> None:
         ((*LAPLACE, "--delta", "2"), "delta must be at most 1, got 2.0"),
         ((*LAPLACE, "--csv", "/no/such/file.csv"), "the directory of the CSV file /no/such/file.csv does"),
         ((*VOTES, "--protocol", "Release"), "learner table-of-votes does not play Release."),
-        (("noisy-majority", "--against", "contrarian"), "under Figure1, Voting and Release, not under"),
+        (
+            ("noisy-majority", "--against", "contrarian"),
+            "under Figure1, Voting, Release and FixedStream, not under",
+        ),
     ],
 )
 def test_bad_use_is_one_line_and_status_2(arguments: tuple[str, ...], message: str) -> None:

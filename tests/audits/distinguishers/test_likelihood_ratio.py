@@ -139,7 +139,9 @@ def test_what_is_certified_does_not_exceed_the_exact_loss() -> None:
 
 
 def test_where_there_is_none_it_is_said() -> None:
-    with pytest.raises(Unsupported, match="under Figure1, Voting and Release, not under SpecialRound"):
+    with pytest.raises(
+        Unsupported, match="under Figure1, Voting, Release and FixedStream, not under SpecialRound"
+    ):
         build_likelihood_ratio(LaplaceCount(), CountSwap(), SpecialRound(T=5))
     learner = LEARNERS.find("everlasting-v1")()
     rule = "everlasting-v1 declares its output distribution for its first round only"

@@ -460,7 +460,12 @@ def test_games_that_hang_on_other_games_are_refused(
             Release(),
             "releasing states no distribution of what it releases, got 'Coin'",
         ),
-        (Predicting(), script(), Adaptive(), "under Figure1, Voting and Release, not under Adaptive"),
+        (
+            Predicting(),
+            script(),
+            Adaptive(),
+            "under Figure1, Voting, Release and FixedStream, not under Adaptive",
+        ),
     ],
     ids=["answers", "releases", "a law of values", "a law of answers", "protocol"],
 )

@@ -164,7 +164,7 @@ def test_an_unknown_name_is_answered_with_the_three_nearest() -> None:
     assert len({*named} & {*LEARNERS.list_names()}) == 3
     assert "`arena list`" in said
     assert refusal(find_player, "halt-conter").startswith(
-        "there is no player of that name, got 'halt-conter'. Did you mean halt-counter or everlasting-"
+        "there is no player of that name, got 'halt-conter'. Did you mean halt-counter or "
     )
 
 

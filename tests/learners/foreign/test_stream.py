@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -59,7 +59,7 @@ class Raises(Totals):
 
 
 class Remembers(Totals):
-    shared: list[float] = []
+    shared: ClassVar[list[float]] = []
 
     def update(self, record: int) -> float:
         self.shared.append(super().update(record))
