@@ -13,7 +13,6 @@ from typing import Any, Generic, TypeVar
 
 import attrs
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from arena.errors import InvalidArgument
 from arena.messages import Hypothesis
@@ -215,22 +214,18 @@ class GaussianVector(ValueLaw):
     factor: np.ndarray
 
     def log_density(self, values: np.ndarray) -> np.ndarray:
-        z = (
-            solve_triangular(self.factor, np.asarray(values, float).T, lower=True).T - self.mean
-        ) / self.sigma
-        scale = np.log(np.abs(np.diag(self.factor))).sum() + len(self.mean) * np.log(self.sigma)
-        return np.asarray(-(z**2).sum(axis=1) / 2 - scale - len(self.mean) * np.log(2 * np.pi) / 2)
+        scales = np.log(np.abs(np.diag(self.factor)) * self.sigma * np.sqrt(2 * np.pi)).sum()
+        return np.asarray(-(self.standardise(values) ** 2).sum(axis=1) / 2 - scales)
 
     def standardise(self, values: np.ndarray) -> np.ndarray:
         """(n, k): the z of values (n, k)."""
-        means = solve_triangular(self.factor, np.asarray(values, float).T, lower=True).T
+        means = np.linalg.solve(self.factor, np.asarray(values, float).T).T
         return np.asarray((means - self.mean) / self.sigma)
 
     def weigh(self, other: GaussianVector) -> tuple[np.ndarray, float]:
         """w (k,) and c such that values @ w + c is the log ratio of the density of `other` to this one."""
         step = (other.mean - self.mean) / self.sigma**2
-        constant = float(-(step @ (self.mean + other.mean)) / 2)
-        return solve_triangular(self.factor, step, lower=True, trans="T"), constant
+        return np.linalg.solve(self.factor.T, step), float(-(step @ (self.mean + other.mean)) / 2)
 
 
 @attrs.frozen(eq=False)

@@ -5,23 +5,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
-from typing import Any, ClassVar
+from typing import Any
 
 import attrs
 import numpy as np
 from hypothesis import reject
 from hypothesis import strategies as st
 
-from arena import FixedStream, InvalidArgument, Learner, Move, Moves, PrivacyUnit, Sample, Stream, Training
+from arena import FixedStream, InvalidArgument, Learner, PrivacyUnit, Sample, Stream, Training
 from arena.capabilities import read_schema
 from arena.claims import Neighbours, Relation
 from arena.errors import is_published_error
-from arena.messages import Arrive
 from arena.players import read_relation_of
 from arena.randomness import block_seed, generator
 from arena.records import BLANK_RECORD, Records, record_key
 from arena.schemas.schema import Schema
-from arena.settings import one_of
 from audits.adversary_search.clipped_sum import list_clipped_sums
 from audits.adversary_search.code_constants import list_code_values, list_constants
 from audits.adversary_search.field_values import list_prominent, offer_constants
@@ -33,20 +31,19 @@ from audits.adversary_search.point_strategies import (
     round_limit,
     sample_from,
 )
-from audits.adversary_search.record_strategies import neighbouring_records
-from audits.adversary_search.script import (
-    LAST_IS_1,
-    SPACES,
-    AnswerHistory,
-    Memory,
-    Point,
-    Script,
-    SearchSpace,
-    Step,
+from audits.adversary_search.protocols.stream_steps import (
+    SWAP_SCORES,
+    Arrivals,
+    Differ,
+    React,
+    SteeredScript,
+    StreamRecords,
+    SwapScore,
 )
+from audits.adversary_search.record_strategies import neighbouring_records
+from audits.adversary_search.script import SPACES, Point, Script, SearchSpace, Step
 
-Records_ = Records | tuple[Point, ...]  # the records of some rounds
-Pair = tuple[Records_, Records_]
+Pair = tuple[StreamRecords, StreamRecords]
 
 MAX_ROUNDS = 20  # of a stream, unless a setting of the learner is larger
 _SIZES = (1, 2, 3, 4, 2, 3, 4, 5, 6, 8, 8, 12, 16, 20)
@@ -61,130 +58,6 @@ _PLACES = (-1, 0, 1)  # of numbers of a release
 _CUTS = (0.5, 0.0, 1.0, 2.0, 3.0, 5.0, 10.0)  # of a published number
 
 
-def _at(records: Records_, place: int) -> Records_:
-    return records.select(np.array([place])) if isinstance(records, Records) else records[place : place + 1]
-
-
-def _choose(holds: np.ndarray, one: Records_, zero: Records_) -> Any:
-    """The records of one round in every game: `one` where a condition holds, and `zero` elsewhere."""
-    if isinstance(one, Records):
-        return [one if each else zero for each in holds.tolist()]
-    points = np.asarray(one), np.asarray(zero)
-    return np.where(holds.reshape((-1,) + (1,) * points[0].ndim), *points)
-
-
-@attrs.frozen
-class StreamStep(Step):
-    """A step of a stream. For conditions, the answer of a round is whether the number at `place` of what was
-    published (-1: the last) is more than `cut`."""
-
-    place: int = attrs.field(default=0, kw_only=True)
-    cut: float = attrs.field(default=0.5, kw_only=True)
-
-    def read_answer(self, last: Any, reply: Any) -> np.ndarray:
-        return _read_number(reply, self.place) > self.cut
-
-
-def _read_number(reply: Any, place: int) -> np.ndarray:
-    """(n,): a number of the latest release, the last one if there are fewer."""
-    numbers = reply.releases[-1].reshape(len(reply.releases[-1]), -1).astype(float)
-    return np.asarray(numbers[:, min(place, numbers.shape[1] - 1)])
-
-
-@attrs.frozen
-class Arrivals(StreamStep):
-    """Stream: `world_0` arrives in world 0 and `world_1`, by default the same, in world 1, as one move."""
-
-    world_0: Records_
-    world_1: Records_ | None = None
-
-    @property
-    def rounds(self) -> int:
-        return self.world_0.size if isinstance(self.world_0, Records) else len(self.world_0)
-
-    @property
-    def moves(self) -> int:
-        return 1
-
-    def move(self, last: Any, now: np.ndarray, history: AnswerHistory) -> Move:
-        worlds = (self.world_0, self.world_1)
-        return Arrive(
-            *(world if isinstance(world, Records | None) else np.asarray(world) for world in worlds)
-        )
-
-
-@attrs.frozen
-class React(StreamStep):
-    """Stream: `one` arrives in the games in which `when` holds and `zero` elsewhere, `times` times."""
-
-    one: Records_
-    zero: Records_
-    times: int = 1
-    when: Memory = LAST_IS_1
-
-    def move(self, last: Any, now: np.ndarray, history: AnswerHistory) -> Move:
-        return Arrive(_choose(history.holds(self.when), self.one, self.zero))
-
-
-@attrs.frozen
-class Differ(StreamStep):
-    """Stream: in one of `times` rounds the worlds differ: `world_0`, `world_1`. It is the first in which
-    `when` holds, or else the last; in the others `world_0` arrives in both."""
-
-    world_0: Records_
-    world_1: Records_
-    times: int = 1
-    when: Memory = LAST_IS_1
-
-    challenges: ClassVar[bool] = True
-
-    def move(self, last: Any, now: np.ndarray, history: AnswerHistory) -> Move:
-        same = _choose(~now, self.world_0, self.world_0)
-        return Arrive(same, _choose(now, self.world_1, self.world_0))
-
-
-NUMBER, CHANGE = SWAP_SCORES = ("number", "change")
-
-
-@attrs.frozen
-class SwapScore:
-    """The number at `place` that is published in the round in which the worlds differ; or, as "change", by
-    how much it exceeds the one before. sign: 1, or −1 if small values indicate world 1."""
-
-    kind: str = attrs.field(default=NUMBER, validator=one_of(*SWAP_SCORES))
-    place: int = 0
-    sign: int = 1
-
-
-@attrs.frozen(kw_only=True)
-class SteeredScript(Script):
-    """A script for Stream with a `Differ`, whose round depends on what was published, and a `SwapScore`."""
-
-    def play(self, games: int, rng: np.random.Generator) -> Moves:
-        moves, last, score = super().play(games, rng), None, np.zeros(games)
-        kept: Any = self.score
-        try:
-            move: Any = next(moves)
-            while True:
-                reply = yield move
-                if move.other is not None:
-                    before = 0.0 if last is None or kept.kind == NUMBER else _read_number(last, kept.place)
-                    now = _find_difference(move, games)
-                    score = np.where(now, _read_number(reply, kept.place) - before, score)
-                last = reply
-                move = moves.send(reply)
-        except StopIteration:
-            return np.nan_to_num(kept.sign * score)
-
-
-def _find_difference(move: Any, games: int) -> np.ndarray:
-    """(n,) bool: the games in which the worlds differ in a move of one round."""
-    if isinstance(move.records, list):
-        return np.array([one != other for one, other in zip(move.records, move.other, strict=True)])
-    differ = np.asarray(move.records) != np.asarray(move.other)
-    return np.asarray(differ.reshape(games, -1).any(axis=1))
-
-
 @attrs.frozen
 class RecordKit:
     """The records of which streams are made: a pool, the simplest first; and how rounds of them are joined,
@@ -192,7 +65,7 @@ class RecordKit:
     to raise, whatever arrives."""
 
     pool: tuple[Any, ...]
-    join: Callable[[Sequence[Any]], Records_]
+    join: Callable[[Sequence[Any]], StreamRecords]
     most: int
     usual: int
     constants: tuple[Any, ...] = ()
@@ -242,11 +115,11 @@ def _find_horizon(learner: Learner, records: Sequence[Any], most: int) -> int:
 _BLANKING = (Neighbours.ZERO_OUT_ONE, Neighbours.ADD_OR_REMOVE_ONE)
 
 
-def _join_points(zero: Point, records: Sequence[Any]) -> Records_:
+def _join_points(zero: Point, records: Sequence[Any]) -> StreamRecords:
     return tuple(zero if record is None else record for record in records)
 
 
-def _join_records(records: Sequence[Any]) -> Records_:
+def _join_records(records: Sequence[Any]) -> StreamRecords:
     return Records([BLANK_RECORD if record is None else record for record in records])
 
 
@@ -414,7 +287,7 @@ def _list_simpler(learner: Learner, script: Script) -> Iterator[Script]:
             yield attrs.evolve(script, steps=(attrs.evolve(step, world_0=cut[0], world_1=cut[1]),))
 
 
-def _list_rounds(records: Records_) -> list[Any]:
+def _list_rounds(records: StreamRecords) -> list[Any]:
     rows = records.rows() if isinstance(records, Records) else list(records)
     return [None if row is BLANK_RECORD or row == BLANK_RECORD else row for row in rows]
 

@@ -14,13 +14,13 @@ import audits
 from arena import REFEREES, Arrive, Learner, play
 from arena.records import BLANK_RECORD, Records
 from audits.adversary_search.clipped_sum import list_clipped_sums
-from audits.adversary_search.protocols.stream_scripts import (
+from audits.adversary_search.protocols.stream_scripts import make_kit
+from audits.adversary_search.protocols.stream_steps import (
     Arrivals,
     Differ,
     React,
     SteeredScript,
     SwapScore,
-    make_kit,
 )
 from audits.adversary_search.script import SPACES, Script
 from audits.adversary_search.script_strategies import adversaries
