@@ -300,12 +300,15 @@ def is_function(learner: object) -> bool:
     """Whether a learner is given as a user's mechanism: the mechanism itself, path/to/file.py:name, or the
     learner that plays it by name; or as a learner of records, such as `audits.stream`, which lacks them."""
     if isinstance(learner, str):
-        return resolve_learner(learner)[0] == FUNCTION_LEARNER
+        return resolve_learner(learner)[0] == FUNCTION_LEARNER or lacks_records(learner)
     return _is_users_mechanism(learner) or lacks_records(learner)
 
 
 def lacks_records(learner: object) -> bool:
-    """Whether it is a learner of records whose schema, and so its claim, is still to be given."""
+    """Whether it is a learner of records, or path/to/file.py:name of one, whose schema, and so its claim, is
+    still to be given."""
+    if isinstance(learner, str):
+        learner = LEARNERS.find_instance(learner)
     return isinstance(learner, Learner) and learner.receives_records and read_schema(learner) is None
 
 
@@ -346,7 +349,9 @@ def configure_learner(learner: object, settings: Mapping[str, Any], sample: Samp
         named: Learner = build_player(LEARNERS.find(name), own_settings | dict(settings), sample=sample)
         return named
     if isinstance(learner, Learner) and lacks_records(learner):
-        return attrs.evolve(learner, **settings)
+        own = {field.name: getattr(learner, field.name) for field in attrs.fields(type(learner))}
+        completed: Learner = build_player(type(learner), {**own, **settings})
+        return completed
     if is_function(learner):  # the mechanism itself, as it is no text
         function: Learner = build_player(
             LEARNERS.find(FUNCTION_LEARNER), {FUNCTION_LEARNER: learner, **settings}

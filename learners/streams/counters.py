@@ -9,7 +9,6 @@ import attrs
 import numpy as np
 
 from arena.claims import Claim, Neighbours, read_relation
-from arena.errors import InvalidArgument
 from arena.laws import Independent, Transformed
 from arena.sample import freeze
 from arena.settings import count_setting, more_than, one_of, setting
@@ -67,9 +66,10 @@ COUNTS, LARGEST = SHOWN = ("counts", "largest")
 class StreamHistogram(StreamLearner):
     """Publishes how often each category 1, …, d has arrived, or the largest count alone (MaxSum).
 
-    A record is a category, or 0 for none. Every category has a binary counter with Laplace noise; a replaced
-    record changes two of them, one that is added or removed one. The largest count is post-processing of all:
-    Jain and others (2023) show that no private stream of it has an error as small as that of a counter.
+    A record that is no category, such as 0, is counted nowhere. Every category has a binary counter with
+    Laplace noise; a replaced record changes two of them, one that is added or removed one. The largest count
+    is post-processing of all: Jain and others (2023) show that no private stream of it has an error as small
+    as that of a counter.
     """
 
     name = "stream-histogram"
@@ -97,8 +97,6 @@ class StreamHistogram(StreamLearner):
         kinds = np.arange(1, self.categories + 1)
 
         def publish(records: np.ndarray) -> np.ndarray:
-            if (records != np.floor(records)).any():
-                raise InvalidArgument("records must be categories", value=records[:5].tolist())
             counts = counter.add(records[:, None] == kinds)
             return counts.max(axis=1) if self.show == LARGEST else counts
 
