@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from hypothesis.strategies import SearchStrategy
 
 from arena import InvalidArgument, Sample
 from arena.claims import Relation, read_relation
 from audits.data.csv_files import read_frames
-from audits.data.schemas import list_records
 from audits.data.user_records import read_records, read_rows
 from audits.registry.match import PlayerSettings
-from audits.registry.players import is_function, lacks_records
+from audits.registry.players import complete_data, is_function, lacks_records
 from audits.registry.user_files import load_data_strategy, load_schema
 
 
@@ -38,8 +36,7 @@ def read_data(
         if neighbour is not None:
             raise InvalidArgument("neighbour is given without data", remedy="Give data=, too.")
         return None, changed
-    if lacks_records(learner) and isinstance(data, SearchStrategy):
-        data = list_records(data)
+    data = complete_data(learner, data)
     if is_function(learner) and (lacks_records(learner) or not is_plain_sample(data)):
         schema, dataset, other = read_records(data, neighbour, user)
         own["schema"] = schema

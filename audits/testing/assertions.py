@@ -25,6 +25,7 @@ from audits.registry.match import (
 from audits.registry.players import (
     GivenLearner,
     choose_learner,
+    complete_data,
     configure_adversary,
     configure_learner,
 )
@@ -102,7 +103,9 @@ def assert_private(
     InvalidArgument; errors of a referee; KeyboardInterrupt with the figures so far.
     """
     __tracebackhide__ = True
-    player = configure_learner(*choose_learner(learner, make, choose_records(data, neighbours, user)))
+    player = configure_learner(
+        *choose_learner(learner, make, choose_records(complete_data(learner, data), neighbours, user))
+    )
     tested = (
         player,
         _resolve_claim(player, _choose_claim(claim, epsilon, delta)),
@@ -147,7 +150,9 @@ def assert_refuted(
     Raises: NotRefuted if the claim is not refuted; otherwise as `assert_private`.
     """
     __tracebackhide__ = True
-    player = configure_learner(*choose_learner(learner, make, choose_records(data, neighbours, user)))
+    player = configure_learner(
+        *choose_learner(learner, make, choose_records(complete_data(learner, data), neighbours, user))
+    )
     tested = (
         player,
         _resolve_claim(player, _choose_claim(claim, epsilon, delta)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +19,7 @@ from arena.errors import BudgetExceeded, InvalidArgument
 from arena.records import BLANK_RECORD, Records
 from arena.testing import check_learner
 from audits.api.user_data import read_data
-from audits.registry.players import configure_learner
+from audits.registry.players import configure_learner, is_function, lacks_records
 
 
 class Totals:
@@ -173,6 +174,36 @@ def test_a_strategy_of_lists_is_that_of_whole_streams() -> None:
     assert learner.schema.min_size == 2  # type: ignore[attr-defined]
     pairs = configure(audits.stream(Totals), st.tuples(BITS, BITS))
     assert pairs.schema.examples[0] == (0, 0)  # type: ignore[attr-defined]
+
+
+@pytest.mark.thorough
+def test_assertions_take_a_class_and_the_strategy_of_a_record() -> None:
+    audits.assert_private(audits.stream(Kept), data=BITS, epsilon=1.0, budget="quick")
+    audits.assert_refuted(audits.stream(Totals), data=BITS, epsilon=1.0, budget="quick")
+
+
+def test_a_stream_in_a_file_takes_records_on_the_command_line(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "import audits\n"
+        "class Last:\n"
+        "    def __init__(self, rng): self.rng = rng\n"
+        "    def update(self, record): return record\n"
+        "last = audits.stream(Last)\n"
+    )
+    assert is_function(f"{path}:last")
+    assert lacks_records(f"{path}:last")
+    given = {"learner": {"epsilon": "0.5"}, "adversary": {}}
+    asked = read_data(f"{path}:last", BITS, None, given)[1]  # type: ignore[arg-type]
+    learner = configure_learner(f"{path}:last", asked["learner"])
+    assert learner.claim.epsilon == 0.5
+    assert publish(learner, [1]).replies[0].releases[0].tolist() == [1.0] * 4
+
+
+class Kept(Totals):
+    def update(self, record: Any) -> float:
+        self.total += record + self.rng.laplace()
+        return self.total
 
 
 class NoUpdate:
