@@ -135,13 +135,6 @@ def follows_a_number(names: tuple[str, ...]) -> frozenset[int]:
     )
 
 
-def summarise_rows(rows: np.ndarray) -> list[np.ndarray]:
-    """Of each row (m, F): the sum of its numbers, its extremes and where these are, (m,) each."""
-    total = np.sum(np.where(np.abs(rows) < INFINITE, rows, 0.0), axis=1)
-    summary = (np.min, np.max, np.argmin, np.argmax)
-    return [total, *(np.asarray(function(rows, axis=1), np.float64) for function in summary)]
-
-
 def _align_columns(parts: Sequence[ViewFeatures]) -> list[ViewFeatures]:
     """The same features with the union of all columns."""
     names = tuple(dict.fromkeys(name for part in parts for name in part.names))

@@ -8,6 +8,7 @@ import attrs
 import numpy as np
 
 from arena.testing.batches import BatchScatter
+from audits.statistics.logistic import expit, fit_logistic
 from audits.statistics.score_pairs import Events, PairCounts, add_up, check_scores, join_blocks
 
 MAX_CANDIDATES = 128  # thresholds offered to a choice of events
@@ -30,12 +31,13 @@ class ScoreHistogram:
     seldom, since a new edge counts the earlier scores of its bin as below it.
     """
 
-    def __init__(self, *, log_ratios: bool = False) -> None:
-        self._log_ratios = log_ratios
+    def __init__(self, *, log_ratios: bool = False, estimated: bool = False) -> None:
+        self._log_ratios, self._estimated = log_ratios, estimated
         self._edges = np.empty(0)
         self._mass = np.empty((2, 0), dtype=np.int64)
-        # The expected number of the scores that are of world 1, if they are log-likelihood ratios.
-        self._likely = np.empty(0)
+        # Of scores that are log-likelihood ratios, how many of a bin are expected to be of world 1; of
+        # estimated ratios, their sum.
+        self._ratios = np.empty(0)
 
     def __len__(self) -> int:
         return len(self._edges)
@@ -52,30 +54,45 @@ class ScoreHistogram:
         mass = np.zeros((2, len(edges)), dtype=np.int64)
         mass[:, old] = self._mass
         mass[:, new] += block.by_level[:2]
-        likely = np.zeros(len(edges))
-        likely[old] = self._likely
+        ratios = np.zeros(len(edges))
+        ratios[old] = self._ratios
         if self._log_ratios:
-            likely[new] += block.by_level[:2].sum(axis=0) * np.exp(-np.logaddexp(0.0, -block.levels))
+            of_one = block.levels if self._estimated else expit(block.levels)
+            ratios[new] += block.by_level[:2].sum(axis=0) * of_one
         if len(edges) > MAX_EXACT_EDGES:
             kept = choose_edges(mass, old)
             edges, mass = edges[kept], np.add.reduceat(mass, kept, axis=1)
-            likely = np.add.reduceat(likely, kept)
-        self._edges, self._mass, self._likely = edges, mass, likely
+            ratios = np.add.reduceat(ratios, kept)
+        self._edges, self._mass, self._ratios = edges, mass, ratios
 
     def events(
         self, *, candidates: int = MAX_CANDIDATES, log_ratios: bool = False
     ) -> tuple[Events, np.ndarray]:
         """The events of at most `candidates` thresholds, and the games (2, 2k) of each world in them; with
-        log_ratios, those to expect of scores that are log-likelihood ratios of world 1 to world 0."""
+        log_ratios, those to expect of scores that are log-likelihood ratios of world 1 to world 0, or of
+        estimates, by their calibration."""
         kept = np.arange(1, len(self))
         if len(kept) > candidates:
             kept = choose_landmarks(self._mass, candidates)
         mass = self._mass
         if log_ratios:
-            mass = np.array([mass.sum(axis=0) - self._likely, self._likely])
+            likely = self._calibrate() if self._estimated else self._ratios
+            mass = np.array([mass.sum(axis=0) - likely, likely])
             mass = mass * self.pairs / np.maximum(mass.sum(axis=1, keepdims=True), 1e-300)
         below = np.cumsum(mass, axis=1)[:, kept - 1]
         return Events(self._edges[kept]), np.concatenate([self.pairs - below, below], axis=1)
+
+    def _calibrate(self) -> np.ndarray:
+        """How many scores of each bin are expected to be of world 1, by a logistic regression on the mean
+        score and on the logarithms of the shares of all scores below and above."""
+        total = self._mass.sum(axis=0)
+        if len(total) < 2:
+            return total / 2
+        below = (np.cumsum(total) - total / 2) / total.sum()
+        terms = np.stack([self._ratios / total, np.log(below), np.log1p(-below)], axis=1)
+        terms /= np.sqrt(total @ terms**2 / total.sum()) + np.finfo(float).tiny
+        weights, constant = fit_logistic(terms, self._mass[1], total)
+        return np.asarray(total * expit(terms @ weights + constant))
 
     def predict_counts(self, pairs: int) -> tuple[Events, np.ndarray]:
         """The events, and the games (2, 2k) of each world to expect in them among `pairs` further pairs.
