@@ -214,7 +214,7 @@ def test_numbers_whose_squares_overflow_are_standardised() -> None:
 
 
 def test_smooth_terms_tell_frequent_values_from_numbers(rng: np.random.Generator) -> None:
-    """A number that occurs often has a term of its own, two alternatives have one, and a constant has none."""
+    """A number that occurs often has a term of its own, two values have one, and a constant has none."""
     numbers = rng.normal(size=(2, 1_000))
     numbers[rng.random((2, 1_000)) < 0.5] = 7.0
     bits = (rng.random((2, 1_000)) < 0.3).astype(float)
