@@ -95,6 +95,8 @@ def has_unique_text(encoded: np.ndarray) -> bool:
     """Whether some text or key differs in nearly all games, so that no event about it can be counted."""
     if encoded.dtype != np.float64 or encoded.ndim > 2 or len(encoded) <= _FEW_GAMES:
         return False
+    if not (encoded >= LEAST).any():
+        return False
     for column in encoded.reshape(len(encoded), -1).T:
         codes = column[is_category(column)]
         if len(codes) > _FEW_GAMES and len(np.unique(codes)) > _UNIQUE * len(codes):
@@ -320,6 +322,8 @@ def _split_column(column: np.ndarray, special: np.ndarray, name: str) -> dict[st
 
 
 def _list_columns(rows: np.ndarray, special: np.ndarray, name: str) -> dict[str, np.ndarray]:
+    if not special.any():
+        return {f"{name}[{index}]": column for index, column in enumerate(rows.T)}
     columns: dict[str, np.ndarray] = {}
     for index, (column, codes) in enumerate(zip(rows.T, special.T, strict=True)):
         columns |= _split_column(column, codes, f"{name}[{index}]")

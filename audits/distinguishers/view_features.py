@@ -121,7 +121,9 @@ def list_released_columns(
         columns |= value_columns(flat[:, 0] if flat.shape[1] == 1 else flat, name)
     if finite:
         replace = partial(np.nan_to_num, nan=2 * _LARGEST, posinf=_LARGEST, neginf=-_LARGEST)
-        return {name: replace(column) for name, column in columns.items()}
+        return {
+            name: column if np.isfinite(column).all() else replace(column) for name, column in columns.items()
+        }
     return columns
 
 
