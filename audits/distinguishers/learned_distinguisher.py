@@ -114,16 +114,16 @@ class DistinguisherTraining:
         kinds = dict(_list_kinds(views, marginals))
         learned = {name: fit(views) for name, fit in kinds.items()}
         bounds = {name: bound(distinguisher) for name, distinguisher in learned.items()}
-        few = views.thin(max(1, views.pairs // _TRIAL_PAIRS))
         trials = self._list_trials()
-        simple = max(bounds, key=bounds.__getitem__)
-        compared = bound(kinds[simple](few)) if trials else 0.0
+        if trials:
+            few = views.thin(max(1, views.pairs // _TRIAL_PAIRS))
+            rival = bound(kinds[max(bounds, key=bounds.__getitem__)](few))
         for kind in trials:
             fits = dict(_list_costly_kinds(kind, few, marginals))
             tried = {name: fit(few) for name, fit in fits.items()}
             promise = {name: bound(distinguisher) for name, distinguisher in tried.items()}
             best = max(promise, key=promise.__getitem__, default="")
-            if best and promise[best] >= _PROMISING * compared:
+            if best and promise[best] >= _PROMISING * rival:
                 learned[best] = tried[best] if few is views else fits[best](views)
                 bounds[best] = bound(learned[best])
             else:

@@ -184,7 +184,7 @@ def _standardise(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @attrs.frozen(eq=False)
-class Smooth:
+class FeatureTerms:
     """The terms of one feature: whether it is each of the values that occur often, `points` (p,), and, where
     it is another one, its standardised value, its absolute value, square and rank among the `grid` (g,)."""
 
@@ -194,7 +194,7 @@ class Smooth:
     scale: float
 
     @classmethod
-    def fit(cls, column: np.ndarray, times: np.ndarray) -> Smooth:
+    def fit(cls, column: np.ndarray, times: np.ndarray) -> FeatureTerms:
         points = list_point_masses(column, times)
         others = column[~np.isin(column, points)]
         if len(others) < _FEWEST_OTHERS:  # nothing but points, of which one term less says all
@@ -224,13 +224,13 @@ class SmoothTerms:
     """The terms of a regression: those of each feature."""
 
     names: tuple[str, ...]
-    parts: tuple[Smooth, ...]
+    parts: tuple[FeatureTerms, ...]
 
     @classmethod
     def fit(cls, views: ViewCounts) -> SmoothTerms:
         views = _limit_cells(views, len(views.names), _PILOT_CELLS)
         times = views.by_world().sum(axis=1)
-        return cls(views.names, tuple(Smooth.fit(column, times) for column in views.rows.T))
+        return cls(views.names, tuple(FeatureTerms.fit(column, times) for column in views.rows.T))
 
     @property
     def width(self) -> int:
