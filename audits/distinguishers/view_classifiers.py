@@ -20,13 +20,13 @@ from audits.distinguishers.marginal_ratios import (
 )
 from audits.distinguishers.summaries import Summary, list_point_masses
 from audits.distinguishers.view_features import ViewCounts, distinct
-from audits.statistics.logistic import fit_logistic
+from audits.statistics.logistic import fit_bins, fit_logistic
 
 Distinguisher = Callable[[ViewCounts], np.ndarray]
 
 _MAX_CELLS = 2**22  # numbers in the table that a classifier is fitted to, which bounds its time and memory
-# Of a regression, views that its numbers may exceed the limit for, and products in a step of its fit.
-_MOST_FITTED, _MAX_PRODUCTS = 2**17, 2**31
+_MAX_PRODUCTS = 2**31  # of two numbers, in a step of a regression that exceeds this limit
+_MAX_COUNTS = 2**25  # of two bins, in a step of a regression on bins
 _FEW_FEATURES = 16  # above which trees are fitted to fewer games, since each takes longer
 _PILOT_CELLS = 2**20  # the same, for the centres, scales and quantiles of features
 _SMALL_LEAF = 64  # games in a leaf of a tree, at least
@@ -135,11 +135,12 @@ def regress_on_bins(views: ViewCounts, marginals: MarginalCounts, resolution: in
     """Log ratios of the bins of all entries, fitted together, so that entries may say the same."""
     cuts = [of_entry[resolution] for of_entry in marginals.cuts]
     sizes = [len(of_entry) + 1 for of_entry in cuts]
-    views = _limit_work(views, sum(sizes))
+    views = _limit_work(views, sum(sizes), _MAX_COUNTS // len(sizes) ** 2)
     columns = marginals.entries.columns(views)
     bins = [find_bins(column, of_entry) for column, of_entry in zip(columns, cuts, strict=True)]
-    rows = np.concatenate([np.eye(size)[own] for size, own in zip(sizes, bins, strict=True)], axis=1)
-    tables = np.split(_regress(rows, views), np.cumsum(sizes)[:-1])
+    times = views.by_world()
+    with one_thread():
+        tables = fit_bins(bins, sizes, times[:, 1], times.sum(axis=1))
     return MarginalRatios(marginals.entries, tuple(range(len(cuts))), tuple(cuts), tuple(tables))
 
 
@@ -294,8 +295,9 @@ def _limit_cells(views: ViewCounts, width: int, cells: int = _MAX_CELLS) -> View
     return views.thin(stride) if stride > 1 else views
 
 
-def _limit_work(views: ViewCounts, width: int) -> ViewCounts:
-    """As many of the views as a regression of so many terms is fitted to: more terms need more views, but
-    each costs the square of their number."""
-    most = max(_MAX_CELLS // max(width, 1), min(_MOST_FITTED, _MAX_PRODUCTS // max(width, 1) ** 2))
+def _limit_work(views: ViewCounts, width: int, fewest: int = 1) -> ViewCounts:
+    """The views, at least `fewest`, that a regression of so many terms is fitted to. Many terms need many
+    views, but each costs the square of their number."""
+    width = max(width, 1)
+    most = max(_MAX_CELLS // width, min(len(views.rows) // 4, _MAX_PRODUCTS // width**2), fewest)
     return views.thin(-(-len(views.rows) // most))

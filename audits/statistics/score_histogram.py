@@ -20,6 +20,7 @@ _MAX_POINT_MASSES = 256
 _TAIL_STEPS = 2.0 ** np.arange(-6, 7)  # of the range of all scores, beyond it
 RATE = 1e-6  # the probability with which independent pairs are suspected, in the whole of an audit
 _CHOOSING_BLOCKS = 32  # blocks from which events are chosen; they are kept until then
+_MOST_EDGES = 512  # to which scores are rounded to say which is the larger one
 _TAILS = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98)  # shares of the scores above a threshold
 
 
@@ -206,7 +207,7 @@ class BlockScatter:
     def __init__(self) -> None:
         self._blocks: list[PairCounts] = []
         self._number = 0
-        self._thresholds: np.ndarray | None = None
+        self._events: _ScatterEvents | None = None
         self._scatters: list[BatchScatter] = []
 
     def update(self, block: PairCounts) -> None:
@@ -214,18 +215,18 @@ class BlockScatter:
         if not block.pairs:
             return
         self._number += 1
-        if self._thresholds is not None:
-            self._scatters[1].update(_count_events(block, self._thresholds), block.pairs)
+        if self._events is not None:
+            self._scatters[1].update(self._events.count(block), block.pairs)
             return
         self._blocks.append(block)
         if len(self._blocks) == _CHOOSING_BLOCKS:
-            self._thresholds, first = self._compare_blocks()
-            self._scatters = [first, BatchScatter(2 * len(self._thresholds) + 1)]
+            self._events, first = self._compare_blocks()
+            self._scatters = [first, BatchScatter(len(self._events))]
             self._blocks = []
 
     def start_again(self, blocks: list[PairCounts]) -> None:
         """Go on with the scores of another distinguisher; blocks: its scores of earlier blocks."""
-        self._blocks, self._thresholds, self._scatters = [], None, []
+        self._blocks, self._events, self._scatters = [], None, []
         for block in blocks:
             self.update(block)
 
@@ -233,7 +234,7 @@ class BlockScatter:
     def suspected(self) -> bool:
         """Whether the blocks so far scatter more than those of independent pairs could."""
         scatters = self._scatters
-        if self._thresholds is None:
+        if self._events is None:
             if len(self._blocks) < 2:
                 return False
             scatters = [self._compare_blocks()[1]]
@@ -244,34 +245,49 @@ class BlockScatter:
     def unclear(self) -> bool:
         """Whether the blocks are few and no event varies within any of them, so that a random number that is
         common to a block may have been the same in all of them by chance."""
-        if self._thresholds is not None or not self._blocks:
+        if self._events is not None or not self._blocks:
             return False
-        thresholds = _choose_thresholds(self._blocks)
-        counts = ((_count_events(block, thresholds), block.pairs) for block in self._blocks)
+        events = _ScatterEvents.choose(self._blocks)
+        counts = ((events.count(block), block.pairs) for block in self._blocks)
         return not any(((hits > 0) & (hits < pairs)).any() for hits, pairs in counts)
 
-    def _compare_blocks(self) -> tuple[np.ndarray, BatchScatter]:
-        thresholds = _choose_thresholds(self._blocks)
-        scatter = BatchScatter(2 * len(thresholds) + 1)
+    def _compare_blocks(self) -> tuple[_ScatterEvents, BatchScatter]:
+        events = _ScatterEvents.choose(self._blocks)
+        scatter = BatchScatter(len(events))
         for block in self._blocks:
-            scatter.update(_count_events(block, thresholds), block.pairs)
-        return thresholds, scatter
+            scatter.update(events.count(block), block.pairs)
+        return events, scatter
 
 
-def _choose_thresholds(blocks: list[PairCounts]) -> np.ndarray:
-    """The scores above which about `_TAILS` of all scores lie; it does not matter in which block each is."""
-    scores = np.concatenate([np.repeat(block.scores, block.counts, axis=0).ravel() for block in blocks])
-    above_least = scores[scores > scores.min()]
-    if not len(above_least):
-        return above_least
-    ranks = [int((1.0 - tail) * (len(scores) - 1)) for tail in _TAILS]
-    quantiles = np.partition(scores, ranks)[ranks]
-    return np.unique(np.maximum(quantiles, above_least.min()))
+@attrs.frozen(eq=False)
+class _ScatterEvents:
+    """Events of a pair that are counted in blocks: each score is at least each of `thresholds` (k,), and the
+    score of world 1 is the larger one, if both are rounded down to `edges` (e,)."""
 
+    thresholds: np.ndarray
+    edges: np.ndarray
 
-def _count_events(block: PairCounts, thresholds: np.ndarray) -> np.ndarray:
-    """(events,): the number of pairs in each event."""
-    below = add_up(block.by_level[:2])
-    above = block.pairs - below[:, np.searchsorted(block.levels, thresholds)]
-    larger = block.counts[block.which[:, 1] > block.which[:, 0]].sum()
-    return np.concatenate([*above, [larger]]).astype(float)
+    @classmethod
+    def choose(cls, blocks: list[PairCounts]) -> _ScatterEvents:
+        """Thresholds above which about `_TAILS` of all scores lie; it does not matter in which block each is.
+        The first blocks count exactly and the last ones in bins, whose edges are among their levels."""
+        scores = np.concatenate([np.repeat(block.scores, block.counts, axis=0).ravel() for block in blocks])
+        levels = blocks[-1].levels
+        edges = levels[:: -(-len(levels) // _MOST_EDGES)]
+        above_least = scores[scores > scores.min()]
+        if not len(above_least):
+            return cls(above_least, edges)
+        ranks = [int((1.0 - tail) * (len(scores) - 1)) for tail in _TAILS]
+        quantiles = np.partition(scores, ranks)[ranks]
+        return cls(np.unique(np.maximum(quantiles, above_least.min())), edges)
+
+    def __len__(self) -> int:
+        return 2 * len(self.thresholds) + 1
+
+    def count(self, block: PairCounts) -> np.ndarray:
+        """(events,): the number of pairs in each event."""
+        below = add_up(block.by_level[:2])
+        above = block.pairs - below[:, np.searchsorted(block.levels, self.thresholds)]
+        rounded = np.searchsorted(self.edges, block.levels, side="right")[block.which]
+        larger = block.counts[rounded[:, 1] > rounded[:, 0]].sum()
+        return np.concatenate([*above, [larger]]).astype(float)

@@ -13,7 +13,13 @@ from scipy import stats
 
 from arena.errors import InvalidArgument
 from audits.statistics.betting import Betting
-from audits.statistics.score_histogram import EXACT, MAX_CANDIDATES, ScoreBins, ScoreHistogram
+from audits.statistics.score_histogram import (
+    EXACT,
+    MAX_CANDIDATES,
+    BlockScatter,
+    ScoreBins,
+    ScoreHistogram,
+)
 from audits.statistics.score_pairs import EVERYTHING, Event, Events, PairCounts
 
 FEW = st.sampled_from([-math.inf, -2.5, 0.0, 1.0, 1e300, math.inf])
@@ -266,3 +272,18 @@ def test_bins_cost_hardly_any_evidence(rng: np.random.Generator) -> None:
         exact.update(PairCounts.of(*block))
         binned.update(bins.count(*block))
     assert binned.epsilon_lower > 0.99 * exact.epsilon_lower > 0.9
+
+
+def test_blocks_that_count_in_bins_scatter_as_exact_ones_do(rng: np.random.Generator) -> None:
+    """Scores of world 1 are always a little larger, and in bins sometimes equal."""
+
+    def draw(pairs: int) -> tuple[np.ndarray, np.ndarray]:
+        scores = rng.normal(size=pairs)
+        return scores, scores + 0.01
+
+    exact = [PairCounts.of(*draw(1_000)) for _ in range(8)]
+    bins = ScoreBins.of(exact)
+    scatter = BlockScatter()
+    for block in [*exact, *(bins.count(*draw(4_000)) for _ in range(30))]:
+        scatter.update(block)
+        assert not scatter.suspected
