@@ -41,7 +41,7 @@ _TIE = 0.05  # of the largest bound, by which a simpler kind may fall short: cha
 # Kinds that take long to fit are tried from so many pairs on, then at `_COSTLY_FACTOR` times as many, and at
 # the end. They are fitted to about `_TRIAL_PAIRS` pairs first, and given up if their bound is less than the
 # share `_PROMISING` of that of the best other kind, fitted to the same pairs.
-_COSTLY = {"quadrants": 32_768, "trees": 524_288}
+_COSTLY = {"quadrants": 32_768, "trees": _MOST_PAIRS}
 _COSTLY_FACTOR, _TRIAL_PAIRS, _PROMISING = 4, 32_768, 0.9
 _MAX_BINS = 256  # of all entries, up to which they are fitted together
 _STANDARD_ERRORS = 3.0  # by which a bound is below its estimate
