@@ -322,8 +322,6 @@ def _split_column(column: np.ndarray, special: np.ndarray, name: str) -> dict[st
 
 
 def _list_columns(rows: np.ndarray, special: np.ndarray, name: str) -> dict[str, np.ndarray]:
-    if not special.any():
-        return {f"{name}[{index}]": column for index, column in enumerate(rows.T)}
     columns: dict[str, np.ndarray] = {}
     for index, (column, codes) in enumerate(zip(rows.T, special.T, strict=True)):
         columns |= _split_column(column, codes, f"{name}[{index}]")

@@ -298,6 +298,5 @@ def _limit_cells(views: ViewCounts, width: int, cells: int = _MAX_CELLS) -> View
 def _limit_work(views: ViewCounts, width: int, fewest: int = 1) -> ViewCounts:
     """The views, at least `fewest`, that a regression of so many terms is fitted to. Many terms need many
     views, but each costs the square of their number."""
-    width = max(width, 1)
     most = max(_MAX_CELLS // width, min(len(views.rows) // 4, _MAX_PRODUCTS // width**2), fewest)
     return views.thin(-(-len(views.rows) // most))

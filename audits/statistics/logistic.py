@@ -115,5 +115,5 @@ def _minimise_loss(design: _Design, penalty: np.ndarray, ones: np.ndarray, times
 
 
 def expit(margins: np.ndarray) -> np.ndarray:
-    """The probabilities of these log odds, without overflow."""
+    """The probabilities of these log odds. That of `scipy.special` is slow to import."""
     return np.exp(-np.logaddexp(0.0, -margins))

@@ -270,7 +270,8 @@ class _ScatterEvents:
     @classmethod
     def choose(cls, blocks: list[PairCounts]) -> _ScatterEvents:
         """Thresholds above which about `_TAILS` of all scores lie; it does not matter in which block each is.
-        The first blocks count exactly and the last ones in bins, whose edges are among their levels."""
+        The first blocks of a run count scores exactly and later ones in bins. In both, a score is rounded
+        down to the same one of the last block's scores."""
         scores = np.concatenate([np.repeat(block.scores, block.counts, axis=0).ravel() for block in blocks])
         levels = blocks[-1].levels
         edges = levels[:: -(-len(levels) // _MOST_EDGES)]
