@@ -64,11 +64,13 @@ from arena.referees import (
     Realizable,
     Referee,
     Release,
+    Session,
     SpecialRound,
     TrainingRun,
     Voting,
 )
 from arena.referees.scorebook import MistakeCounts, Scorebook
+from arena.referees.session_moves import Ask, Open, Replied, Stop
 from arena.referees.transcript import Transcript
 from arena.sample import BLANK, Sample, Training
 from arena.settings import count_setting, setting
@@ -80,6 +82,7 @@ __all__ += ["Sample", "Train", "TrainWithCanaries", "Training", "Unlabelled"]
 __all__ += ["NO_LABEL", "UNSTABLE", "Answer", "Answers", "Hypothesis", "Models", "Received", "Released"]
 __all__ += ["Reply", "Shown", "Stream", "Trained"]
 __all__ += ["REFEREES", "Adaptive", "Figure1", "Oblivious", "OneRun", "Played", "Realizable", "Referee"]
+__all__ += ["Ask", "Open", "Replied", "Session", "Stop"]
 __all__ += ["Release", "SpecialRound", "TrainingRun", "Transcript", "Voting", "play"]
 __all__ += ["AnswerLaw", "Branches", "Density", "Finite", "Independent", "Mixture", "OnlineLaw"]
 __all__ += ["Transformed", "ValueLaw", "project"]

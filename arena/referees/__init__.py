@@ -7,10 +7,20 @@ from arena.referees.online import Adaptive, Oblivious, Realizable, SpecialRound
 from arena.referees.predictor import Figure1, Voting
 from arena.referees.referee import REFEREES, Batch, BatchSetup, Probe, Referee, name_protocols
 from arena.referees.release import Release
+from arena.referees.session import Session
 from arena.referees.training_run import OneRun, TrainingRun
 
 for module in iter_modules(__path__):  # so that every protocol of this folder is known
     import_module(f"{__name__}.{module.name}")
 
 __all__ = ["REFEREES", "Adaptive", "Batch", "BatchSetup", "Figure1", "Oblivious", "OneRun", "Probe"]
-__all__ += ["Realizable", "Referee", "Release", "SpecialRound", "TrainingRun", "Voting", "name_protocols"]
+__all__ += [
+    "Realizable",
+    "Referee",
+    "Release",
+    "Session",
+    "SpecialRound",
+    "TrainingRun",
+    "Voting",
+    "name_protocols",
+]
