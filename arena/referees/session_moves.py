@@ -133,8 +133,8 @@ class Replied(Reply):
 
     value: (n, ...) as `arena.released` encodes them: answers; None, a refusal; the type of an exception;
     `OPENED` or `SILENCE`. halted: (n,) bool, whether it has halted. loss: (n, 2), the ε in nats and the δ
-    that an odometer has reported so far; None without one. number: (n,) which of the queries so far it was, from 1
-    on (0: none), so that a view shows what was asked again; the adversary knows it.
+    that an odometer has reported so far; None without one. number: (n,) which of the queries so far it was,
+    from 1 on (0: none), so that a view shows what was asked again; the adversary knows it.
     """
 
     value: np.ndarray

@@ -6,6 +6,7 @@ With common random numbers a reply that differs shows that the query depends on 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -22,28 +23,31 @@ from audits.adversary_search.code_constants import list_code_values
 from audits.adversary_search.field_values import list_fields, list_prominent, offer_constants
 
 MOST_QUERIES = 64  # that are probed
-_FEW, _MANY = 2, 8  # games in each world, in which each query is asked
-_MOST_VARIED = 4  # queries that tell the data apart, whose fields are varied
-_MOST_VARIANTS = 32
+_FEW, _MANY = 4, 24  # games in each world, in which each query is asked
+_MOST_VARIED = 2  # queries that tell the data apart, whose fields are varied
+_MOST_VALUES = 16  # of each field
 _SEED = 2  # even, as seeds of explorations are
 _LEAST_SPREAD = 1e-9
+_OF_COIN = 0.5  # the standard deviation of a fair coin
 _CLEAR = 3.0  # standard errors, from which on a difference without common random numbers counts
+_MOST_PAIRED = 16  # queries with larger replies in one world, and as many in the other
 _MOST_COMBINED = 24  # queries whose fields are the ends of their ranges
 
 
 @attrs.frozen(eq=False)
 class Queries:
     """What probing has shown of the queries of a learner. telling: those whose replies differ, the clearest
-    first; upwards, downwards: of these, with larger and with smaller replies in world 1; still: the others.
-    level: about the middle of the replies that are numbers. effect: of the clearest, in standard
-    deviations."""
+    first. opposites: two of these each, with larger and with smaller replies in world 1, the most alike first,
+    since what else changes them then cancels. still: the others.
+    level: about the middle of the replies that are numbers. effect: of the clearest, in standard deviations;
+    contrast: of the less clear of two that differ in both directions."""
 
     telling: tuple[Any, ...] = ()
-    upwards: tuple[Any, ...] = ()
-    downwards: tuple[Any, ...] = ()
+    opposites: tuple[tuple[Any, Any], ...] = ()
     still: tuple[Any, ...] = ()
     level: float = 0.5
     effect: float = 0.0
+    contrast: float = 0.0
 
 
 @attrs.frozen
@@ -108,7 +112,7 @@ def probe_queries(learner: Any, world_0: Records, world_1: Records, kind: Any = 
     if learner.vectorised:
         return Queries(telling=queries, still=queries)
     found = _probe(learner, _Prober(queries, world_0, world_1, kind), _FEW)
-    varied = list(_vary_fields(learner, found.telling[:_MOST_VARIED]))[:_MOST_VARIANTS]
+    varied = list(_vary_fields(learner, found.telling[:_MOST_VARIED]))
     if not varied:
         return found
     chosen = tuple({key_query(query): query for query in [*found.telling[:8], *varied]}.values())
@@ -121,13 +125,11 @@ def _vary_fields(learner: Any, queries: Sequence[Any]) -> Iterator[Any]:
     schema = learner.asks
     if schema is None or schema.columns is None:
         return
-    own = {key_query(query): query for query in schema.examples}
-    for turn in range(_MOST_VARIANTS):
-        for query in queries:
-            for name, pool in zip(schema.names, schema.columns, strict=True):
-                values = spread_out(pool, _MOST_VARIANTS)
-                if turn < len(values) and key_query(query) in own:
-                    yield schema.form.with_field(query, name, values[turn])
+    for query in queries:
+        for name, pool in zip(schema.names, schema.columns, strict=True):
+            for value in spread_out(pool, _MOST_VALUES):
+                with suppress(KeyError, IndexError, TypeError):  # a constant of the code is no such record
+                    yield schema.form.with_field(query, name, value)
 
 
 def _probe(learner: Any, prober: _Prober, number: int) -> Queries:
@@ -141,6 +143,9 @@ def _probe(learner: Any, prober: _Prober, number: int) -> Queries:
     is_number = np.isfinite(numbers).all(axis=(0, 1))
     known = np.where(is_number, numbers, 0.0)
     change, spread = (known[1] - known[0]).mean(axis=0), known.std(axis=1).mean(axis=0) + _LEAST_SPREAD
+    spread = np.where(
+        np.isin(known, (0, 1)).all(axis=(0, 1)), _OF_COIN, spread
+    )  # that of a rare one is not known
     share = (hashes[0] != hashes[1]).mean(axis=0)
     noticeable = _CLEAR * spread / np.sqrt(number)
     clear = np.abs(change) > noticeable if learner.own_coins else share > 0
@@ -150,12 +155,28 @@ def _probe(learner: Any, prober: _Prober, number: int) -> Queries:
     finite = numbers[np.isfinite(numbers)]
     return Queries(
         telling=tuple(queries[place] for place in told),
-        upwards=tuple(queries[place] for place in told if change[place] > 0),
-        downwards=tuple(queries[place] for place in told if change[place] < 0),
+        opposites=_pair_queries(*([queries[p] for p in told if sign * change[p] > 0] for sign in (1, -1))),
         still=tuple(query for query, is_clear in zip(queries, clear, strict=True) if not is_clear),
         level=float(np.median(finite)) if len(finite) else 0.5,
         effect=float(max(effect.max(), 0.0)),
+        contrast=float(min(max(np.where(sign * change > 0, effect, 0.0).max(), 0.0) for sign in (1, -1))),
     )
+
+
+def _pair_queries(upwards: Sequence[Any], downwards: Sequence[Any]) -> tuple[tuple[Any, Any], ...]:
+    """Pairs of these, those that have most fields in common first, then the clearest."""
+    pairs = [
+        (-_count_common(up, down), place + other, up, down)
+        for place, up in enumerate(upwards[:_MOST_PAIRED])
+        for other, down in enumerate(downwards[:_MOST_PAIRED])
+    ]
+    return tuple(pair[2:] for pair in sorted(pairs, key=lambda pair: pair[:2])[:_MOST_PAIRED])
+
+
+def _count_common(first: Any, second: Any) -> int:
+    if not (isinstance(first, tuple) and isinstance(second, tuple)):
+        return 0
+    return sum(one == other for one, other in zip(first, second, strict=False))
 
 
 def _read_last(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import cycle, islice, permutations
 from typing import Any, ClassVar
 
@@ -12,14 +13,12 @@ from hypothesis import strategies as st
 
 from arena import Learner, Move, PrivacyUnit, Sample, Session
 from arena.capabilities import read_schema
-from arena.claims import Neighbours
 from arena.players import read_relation_of
 from arena.records import Records
 from arena.referees.session_moves import Ask, Open, Stop, key_query
 from arena.released.encoding import is_category
 from arena.schemas.schema import spread_out
 from audits.adversary_search.code_constants import list_code_values
-from audits.adversary_search.field_values import list_prominent
 from audits.adversary_search.obvious_records import list_obvious, list_simpler
 from audits.adversary_search.point_strategies import choose_from, list_of, sample_from, shorten_steps
 from audits.adversary_search.protocols.session_probes import Queries, list_queries, probe_queries
@@ -41,8 +40,8 @@ ROUNDS = 64  # of a game, unless the learner says another number
 _TIMES = (1, 1, 1, 2, 3, 4, 8, 16)
 _PAIRS_OF_QUERIES = (2, 4, 10, 20, 32)  # times that two queries are asked in turn
 _IN_TURN, _OFTEN, _WAIT = 40, 40, 12  # rounds
-_MOST_OBVIOUS = 8  # pairs of datasets that are probed first, and as many others
-_MOST_PROMINENT = 4  # records of these others
+_MOST_OBVIOUS = 8  # pairs of datasets that are probed
+_MOST_SPREAD = 4  # records of further ones
 _MOST_PAIRS = 3  # of which each way to ask is tried
 _MOST_CHILDREN = 16
 _MOST_STEPS = 6
@@ -131,41 +130,47 @@ class StopSession(SessionStep):
 # --- what is tried first ------------------------------------------------------------------------------------
 
 
-def _list_plans(found: Queries, rounds: int) -> Iterator[tuple[Step, ...]]:
+Plan = tuple[str, float, tuple[Step, ...]]  # its name, how clear it should be, its steps
+
+
+def _list_plans(found: Queries, rounds: int) -> Iterator[Plan]:
     """Ways to ask: about what differs and what does not, once or again; in turn about what is larger in one
     world and what is larger in the other."""
     telling, still = found.telling[:4], found.still[:4]
     if not telling:
         return
-    first = telling[0]
+    first, effect = telling[0], found.effect
 
     def ask(*queries: Any, times: int = 1) -> tuple[Step, ...]:
         return tuple(AskQuery(query, times, above=found.level) for query in queries)
 
-    yield (*ask(first), *ask(*still[:1]), *ask(*telling[1:2]), *ask(first))
-    yield ask(first, times=min(rounds, 8))
-    if found.upwards and found.downwards:
-        yield tuple(islice(cycle(ask(found.upwards[0], found.downwards[0])), min(rounds, _IN_TURN)))
-    yield ask(first, times=min(rounds, _OFTEN))
-    yield (*ask(*still[:1]), *ask(first))
-    yield ask(*telling, *telling[:2])
-    if len(still) > 1 and rounds > _WAIT:
-        yield (*ask(still[0], times=_WAIT), *ask(first))
+    yield "mixed", effect, (*ask(first), *ask(*still[:1]), *ask(*telling[1:2]), *ask(first))
+    if found.opposites:
+        two = ask(*found.opposites[0])
+        yield "in turn", found.contrast, tuple(islice(cycle(two), min(rounds, _IN_TURN)))
+    yield "again", effect, ask(first, times=min(rounds, 8))
+    yield "often", effect, ask(first, times=min(rounds, _OFTEN))
+    yield "after one", effect, (*ask(*still[:1]), *ask(first))
+    yield "all", effect, ask(*telling, *telling[:2])
+    if still and rounds > _WAIT:
+        yield "late", effect, (*ask(still[0], times=_WAIT), *ask(first))
 
 
-def _list_child_plans(kind: Any, found: Queries) -> Iterator[tuple[Step, ...]]:
+def _list_child_plans(kind: Any, found: Queries) -> Iterator[Plan]:
     """Several sessions at once, which are asked in turn; and one after the other."""
     if not found.telling:
         return
     first, *others = [found.telling[0], *found.still[:1]]
     opened = tuple(OpenSession(kind) for _ in range(_MOST_CHILDREN))
     asked = [AskQuery(first, session=child + 1) for child in range(_MOST_CHILDREN)]
-    yield (*opened, *asked, *asked)
+    effect = found.effect
+    yield "all at once", effect, (*opened, *asked, *asked)
     if others:
-        yield (*opened[:2], AskQuery(first, session=1), AskQuery(others[0], session=2))
-    yield (*opened[:2], *(step for _ in range(4) for step in asked[:2]))
-    yield tuple(step for two in zip(opened, asked, strict=True) for step in (two[0], two[1], two[1]))
-    yield (opened[0], AskQuery(first, 8, session=1))
+        yield "two", effect, (*opened[:2], AskQuery(first, session=1), AskQuery(others[0], session=2))
+    yield "two in turn", effect, (*opened[:2], *(step for _ in range(4) for step in asked[:2]))
+    in_a_row = tuple(step for two in zip(opened, asked, strict=True) for step in (*two, two[1]))
+    yield "one by one", effect, in_a_row
+    yield "one", effect, (opened[0], AskQuery(first, 8, session=1))
 
 
 def _limit_rounds(learner: Any) -> int:
@@ -179,45 +184,41 @@ def _list_pairs(learner: Any) -> list[tuple[Records, Records]]:
     check_relation(schema, relation)
     constants = list_code_values(learner)
     pairs = spread_out(list_obvious(schema, relation, constants), _MOST_OBVIOUS)
-    some = list_prominent(schema.examples)[:_MOST_PROMINENT]
-    for first, second in permutations(some, 2) if relation.kind is not Neighbours.ADD_OR_REMOVE_USER else ():
-        lists = ([second], [second, first]) if relation.adds_or_removes else ([first], [second])
-        worlds = Records(lists[0]), Records(lists[1])
-        sizes_fit = all(schema.allows_size(world.size) for world in worlds)
-        if sizes_fit and 1 <= relation.count_changes(*worlds, schema.users_of) <= relation.size:
-            pairs.append(worlds)
-    return list(dict.fromkeys(pairs))[: 2 * _MOST_OBVIOUS]
+    with suppress(TypeError):  # of records without an order
+        ordered = sorted(schema.examples)
+        some = [ordered[place] for place in np.linspace(0, len(ordered) - 1, _MOST_SPREAD).astype(int)]
+        for first, second in permutations(some, 2):
+            lists = ([second], [second, first]) if relation.adds_or_removes else ([first], [second])
+            pairs.append((Records(lists[0]), Records(lists[1])))
+    fitting = [
+        worlds
+        for worlds in dict.fromkeys(pairs)
+        if all(schema.allows_size(world.size) for world in worlds)
+        and 1 <= relation.count_changes(*worlds, schema.users_of) <= relation.size
+    ]
+    return fitting[: _MOST_OBVIOUS + _MOST_SPREAD**2]
 
 
 def _list_obvious(learner: Any, protocol: str) -> Iterator[Script]:
     """Each way to ask, with the datasets that some query tells apart best."""
     if PrivacyUnit.TRAINING_EXAMPLE not in learner.claim.protects:
         return
-    rounds = _limit_rounds(learner)
-    plans: list[tuple[float, Records, Records, list[tuple[Step, ...]]]] = []
+    ways: dict[str, list[tuple[float, int, Script]]] = {}
     for worlds in _list_pairs(learner):
-        found = probe_queries(learner, *worlds)
-        ways, effect = list(_list_plans(found, rounds)), found.effect
-        for kind in learner.kinds:
-            within = probe_queries(learner, *worlds, kind)
-            ways = [*_list_child_plans(kind, within), *ways]
-            effect = max(effect, within.effect)
-        if ways:
-            plans.append((-effect, *worlds, ways))
-    # The clearest, and of about equally clear ones the smallest.
-    plans.sort(key=lambda plan: (round(plan[0], 1), plan[1].size + plan[2].size))
-    most = max((len(ways) for *_, ways in plans), default=0)
-    turns = [
-        (turn, plan)
-        for turn in range(most)
-        for plan in [plan for plan in plans if len(plan[3]) > turn][:_MOST_PAIRS]
-    ]
-    seen = set()
-    for turn, (_, world_0, world_1, ways) in turns:
-        script = _make_script(world_0, world_1, ways[turn])
-        if script not in seen:
-            seen.add(script)
-            yield script
+        plans = [
+            plan
+            for kind in learner.kinds
+            for plan in _list_child_plans(kind, probe_queries(learner, *worlds, kind))
+        ]
+        plans += _list_plans(probe_queries(learner, *worlds), _limit_rounds(learner))
+        for name, clear, steps in plans:
+            script = _make_script(*worlds, steps)
+            # The clearest, and of about equally clear ones the smallest.
+            ways.setdefault(name, []).append((-round(clear, 1), worlds[0].size + worlds[1].size, script))
+    best = [sorted(of_way, key=lambda way: way[:2])[:_MOST_PAIRS] for of_way in ways.values()]
+    yield from dict.fromkeys(
+        of_way[turn][2] for turn in range(_MOST_PAIRS) for of_way in best if turn < len(of_way)
+    )
 
 
 def _make_script(world_0: Records, world_1: Records | None, steps: Sequence[Step]) -> Script:
@@ -237,10 +238,10 @@ def _draw_steps(draw: st.DrawFn, found: Queries, every: Sequence[Any], limit: in
     kinds = [list_of(ask, _MOST_STEPS)] * 2
     adaptive = st.builds(AskByReplies, query, query, times, _MEMORIES, above=level)
     kinds.append(list_of(st.one_of(ask, adaptive), _MOST_STEPS))
-    if found.upwards and found.downwards:
+    if found.opposites:
         number = sample_from([number for number in _PAIRS_OF_QUERIES if 2 * number <= limit] or [1])
-        two = st.tuples(sample_from(found.upwards[:8]), sample_from(found.downwards[:8]), number)
-        kinds.append(two.map(lambda drawn: [AskQuery(query) for query in drawn[:2]] * drawn[2]))
+        two = st.tuples(sample_from(found.opposites), number)
+        kinds.append(two.map(lambda drawn: [AskQuery(query) for query in drawn[0]] * drawn[1]))
     return shorten_steps(draw(choose_from(kinds)), limit)
 
 
@@ -324,6 +325,9 @@ SPACES[Session.name] = SearchSpace(
     draw=_draw_kinds,
     steps=(AskQuery, AskByReplies, AskDifferent, OpenSession, StopSession),
     rounds=ROUNDS,
+    pairs=512,
+    calls=1_024,
+    doublings=7,
     obvious=_list_obvious,
     simplify=_list_simpler,
 )
