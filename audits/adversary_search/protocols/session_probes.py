@@ -37,7 +37,7 @@ _MOST_COMBINED = 24  # queries whose fields are the ends of their ranges
 @attrs.frozen(eq=False)
 class Queries:
     """What probing has shown of the queries of a learner. telling: those whose replies differ, the clearest
-    first. opposites: two of these each, with larger and with smaller replies in world 1, the most alike first,
+    first. opposites: two of these each, with larger and smaller replies in world 1, the most alike first,
     since what else changes them then cancels. still: the others.
     level: about the middle of the replies that are numbers. effect: of the clearest, in standard deviations;
     contrast: of the less clear of two that differ in both directions."""
