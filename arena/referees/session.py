@@ -231,8 +231,8 @@ class SessionBatch(Batch):
             return
         refuse = self.position.refuse_learner
         loss = own_copy(np.asarray(loss, np.float64))
-        if loss.shape != (self.games, 2) or not ((loss >= 0) & (loss < inf)).all():
-            raise refuse("an odometer reports a finite ε and δ of at least 0", got=loss[:1].tolist())
+        if loss.shape != (self.games, 2) or not ((loss >= 0) & (loss <= [inf, 1.0])).all():
+            raise refuse("an odometer reports an ε of at least 0 and a δ from 0 to 1", got=loss[:1].tolist())
         if self._loss is not None and (loss < self._loss).any():
             games = np.flatnonzero((loss < self._loss).any(axis=1))
             raise refuse(

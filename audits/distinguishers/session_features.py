@@ -36,7 +36,7 @@ _NAMES = {
     "same": "whether replies {one} and {two} are equal",
     "total": "the sum of the replies to query {one}",
 }
-REPLY, OF_QUERY, LOSS = "reply ", "total ", "loss"
+REPLY, OF_QUERY, LOSS, OF_DELTA = "reply ", "total ", "loss", "loss delta"
 
 
 def describe_reply_feature(name: str) -> str | None:
@@ -75,7 +75,7 @@ def session_columns(replies: Sequence[Replied], games: int) -> dict[str, np.ndar
         columns |= value_columns(reply.value, f"{REPLY}{place}")
     columns |= _compare_replies(answers, games)
     if replies[-1].loss is not None:
-        columns |= {LOSS: replies[-1].loss[:, 0], f"{LOSS} delta": replies[-1].loss[:, 1]}
+        columns |= {LOSS: replies[-1].loss[:, 0], OF_DELTA: replies[-1].loss[:, 1]}
     return columns
 
 

@@ -191,10 +191,11 @@ def _list_pairs(learner: Any) -> list[tuple[Records, Records]]:
             lists = ([second], [second, first]) if relation.adds_or_removes else ([first], [second])
             pairs.append((Records(lists[0]), Records(lists[1])))
     fitting = [
-        worlds
-        for worlds in dict.fromkeys(pairs)
-        if all(schema.allows_size(world.size) for world in worlds)
-        and 1 <= relation.count_changes(*worlds, schema.users_of) <= relation.size
+        (first, second)
+        for first, second in dict.fromkeys(pairs)
+        if schema.allows_size(first.size)
+        and schema.allows_size(second.size)
+        and 1 <= relation.count_changes(first, second, schema.users_of) <= relation.size
     ]
     return fitting[: _MOST_OBVIOUS + _MOST_SPREAD**2]
 
