@@ -36,6 +36,7 @@ def session(
     open: Any = None,
     protects: str = "data",
     odometer: str | None = None,
+    d_in: float | None = None,
     **settings: Any,
 ) -> Learner:
     """An object that answers queries, as a learner: for `audits.search`, `audit` and the commands.
@@ -48,6 +49,8 @@ def session(
     neighbours, user: as in `audits.audit`.
     rounds: the most queries of a game; default: 64. method: that takes a query; default: ask, query, ...
     open: a strategy or list of what further sessions are opened with, by the method `open`.
+    d_in: of OpenDP, whose claim is the privacy map there: `factory` then makes, without arguments and once in
+        each process, an interactive measurement or an odometer, and queries are measurements.
     protects: "data", or "queries", if the worlds differ in one query. odometer: the attribute or method that
         says what was lost so far.
 
@@ -69,7 +72,11 @@ def session(
     given = neighbours if neighbours is not None else schema.relation
     queries = _read_queries(ask)
     kinds = () if open is None else tuple(_draw(open, "a kind of session"))
-    learner: Learner = LEARNERS.find("session")(
+    if d_in is not None:
+        settings |= {"d_in": d_in}
+    if odometer is not None:
+        settings |= {"odometer": odometer}
+    learner: Learner = LEARNERS.find("session" if d_in is None else "opendp-session")(
         factory=factory,
         schema=schema,
         kinds=kinds,
@@ -78,7 +85,6 @@ def session(
         rounds=rounds,
         method=method,
         protects=protects,
-        odometer=odometer,
         **({} if given is None else {"neighbours": str(read_relation(given))}),
         **queries,
         **settings,

@@ -187,6 +187,11 @@ class ObjectSession(Learner):
             remedy="Correct it, or let ask= draw queries that it answers.",
         ) from failure
 
+    def read_loss_of(self, asked: Any) -> Any:
+        """What an object says was lost so far: ε, or (ε, δ)."""
+        loss = getattr(asked, str(self.odometer))
+        return loss() if callable(loss) else loss
+
     def start(self, games: int, rng: np.random.Generator) -> RunningSessions:
         return RunningSessions(self, games, rng)
 
@@ -284,13 +289,11 @@ class RunningSessions:
         return np.array([_has_halted(each) for each in self._objects[session]], bool)
 
     def read_loss(self) -> np.ndarray | None:
-        name = self._learner.odometer
-        if name is None:
+        if self._learner.odometer is None:
             return None
         for game, asked in enumerate(self._objects[0]):
             if asked is not None:
-                loss = getattr(asked, name)
-                loss = loss() if callable(loss) else loss
+                loss = self._learner.read_loss_of(asked)
                 self._losses[game] = loss if isinstance(loss, tuple | list) else (loss, 0.0)
         return self._losses.copy()
 
@@ -352,6 +355,8 @@ def _find_method(asked: Any, names: Sequence[str]) -> Callable[..., Any]:
 
 
 def _ask_object(name: str | None, asked: Any, query: Any) -> Any:
+    if name == "":
+        return query(asked)
     if isinstance(query, Call):
         method, argument = getattr(asked, query.method), query.argument
     else:
