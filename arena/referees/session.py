@@ -151,7 +151,7 @@ class SessionBatch(Batch):
         keys = [key_query(box.query) for box in boxes]
         numbers = np.array([self._numbers.setdefault(key, len(self._numbers) + 1) for key in keys])
         differ = numbers[first] != numbers[second]
-        self.worlds.challenge(differ, PrivacyUnit.QUERY, rule="the worlds differ once", thing="query")
+        self.worlds.challenge(differ, PrivacyUnit.QUERY, rule="the worlds differ once", thing="question")
         which = self.worlds.choose(first, second) if differ.any() else first
         return numbers[first], tuple(box.query for box in boxes), which
 

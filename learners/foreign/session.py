@@ -174,13 +174,14 @@ class ObjectSession(Learner):
             except RAISED as error:
                 failure = failure or error
                 continue
+            replies = []
             for query in self.some_queries[:_TRIED]:
                 try:
-                    _ask_object(self.method, asked, query)
+                    replies.append(_ask_object(self.method, asked, self.find_query(query)))
                 except RAISED as error:
                     failure = failure or error
-                else:
-                    return
+            if failure is None or any(reply is not None for reply in replies):
+                return
         raise InvalidArgument(
             f"{self.own_name} raises an exception for all of the first queries",
             value="" if failure is None else describe_error(failure),

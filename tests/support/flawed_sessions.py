@@ -340,6 +340,32 @@ class SharedTwin(Shared):
     stride = 1
 
 
+class Odometer:
+    """Answers a query (limit, ε), and says in `spent` what was lost so far."""
+
+    share = 1.0
+
+    def __init__(self, data, rng):
+        self.data, self.rng, self.spent = list(data), rng, 0.0
+
+    def ask(self, query):
+        limit, epsilon = query
+        self.spent += epsilon * self.share
+        return sum(value <= limit for value in self.data) + self.rng.laplace(scale=1 / epsilon)
+
+
+class HalfOdometer(Odometer):
+    share = 0.5
+
+
+class FallingOdometer(Odometer):
+    def ask(self, query):
+        answer = super().ask(query)
+        if self.spent > 1.5:
+            self.spent = 0.5
+        return answer
+
+
 AGES = st.lists(st.integers(0, 100), max_size=30)
 PLACES = st.integers(0, 100)
 CASES = [
