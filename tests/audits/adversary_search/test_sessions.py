@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import strategies as st
 from support.flawed_sessions import AGES, CASES, HalfOdometer, Odometer, Server, SessionCase
+from support.paths import ROOT
 
 import audits
 from arena import InvalidArgument, Learner, Session, play
@@ -152,3 +154,21 @@ def test_objects_that_cannot_be_asked_are_refused() -> None:
         audits.session(Broken, **given)
     with pytest.raises(InvalidArgument, match="queries are given by a strategy or a list"):
         audits.session(Server, data=AGES, ask=3)
+
+
+GUIDE = ROOT / "docs" / "guides" / "audit_an_interactive_system.md"
+
+
+@pytest.mark.thorough
+def test_the_code_of_the_guide_finds_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    server, odometer, _ = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+    names: dict[str, Any] = {"__name__": __name__}
+    exec(server, names)
+    assert "Server: refuted" in names["result"].headline
+    exec(odometer, names)
+    assert "Odometer: refuted, it reports at least" in capsys.readouterr().out
+    names = {"__name__": __name__}
+    exec(
+        server.replace("return count\n", "return query\n").replace("(server)", "(server, examples=20)"), names
+    )
+    assert not names["result"].refuted

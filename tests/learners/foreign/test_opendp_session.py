@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import strategies as st
+from support.paths import ROOT
 
 import audits
 from arena import InvalidArgument, Session, play
@@ -90,3 +92,11 @@ def test_right_ones_are_not() -> None:
 def test_neighbours_are_at_most_d_in_apart() -> None:
     with pytest.raises(InvalidArgument, match="d_in must cover neighbours that replace one"):
         audits.session(adaptive, ask=counts, **GIVEN | {"neighbours": "replace one"}).claim
+
+
+@pytest.mark.thorough
+def test_the_code_of_the_guide_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (ROOT / "docs" / "guides" / "audit_an_interactive_system.md").read_text(encoding="utf-8")
+    code = re.findall(r"```python\n(.*?)```", page, re.DOTALL)[-1]
+    exec(code, {"__name__": __name__, "audits": audits, "st": st})
+    assert "make_filter: nothing found" in capsys.readouterr().out
