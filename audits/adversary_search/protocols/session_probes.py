@@ -25,7 +25,7 @@ from audits.adversary_search.field_values import list_fields, list_prominent, of
 MOST_QUERIES = 64  # that are probed
 _FEW, _MANY = 4, 24  # games in each world, in which each query is asked
 _MOST_VARIED = 2  # queries that tell the data apart, whose fields are varied
-_MOST_VALUES = 16  # of each field
+_MOST_VALUES = 32  # of each field
 _SEED = 2  # even, as seeds of explorations are
 _LEAST_SPREAD = 1e-9
 _OF_COIN = 0.5  # the standard deviation of a fair coin
@@ -40,7 +40,7 @@ class Queries:
     first. opposites: two of these each, with larger and smaller replies in world 1, the most alike first,
     since what else changes them then cancels. still: the others.
     level: about the middle of the replies that are numbers. effect: of the clearest, in standard deviations;
-    contrast: of the less clear of two that differ in both directions."""
+    contrast: of the less clear of two that differ in both directions. coins: whether all are 0 or 1."""
 
     telling: tuple[Any, ...] = ()
     opposites: tuple[tuple[Any, Any], ...] = ()
@@ -48,6 +48,7 @@ class Queries:
     level: float = 0.5
     effect: float = 0.0
     contrast: float = 0.0
+    coins: bool = False
 
 
 @attrs.frozen
@@ -111,7 +112,10 @@ def probe_queries(learner: Any, world_0: Records, world_1: Records, kind: Any = 
     queries = list_queries(learner)
     if learner.vectorised:
         return Queries(telling=queries, still=queries)
-    found = _probe(learner, _Prober(queries, world_0, world_1, kind), _FEW)
+    prober = _Prober(queries, world_0, world_1, kind)
+    found = _probe(learner, prober, _FEW)
+    if found.coins:  # which seldom come out otherwise
+        found = _probe(learner, prober, _MANY)
     varied = list(_vary_fields(learner, found.telling[:_MOST_VARIED]))
     if not varied:
         return found
@@ -143,9 +147,8 @@ def _probe(learner: Any, prober: _Prober, number: int) -> Queries:
     is_number = np.isfinite(numbers).all(axis=(0, 1))
     known = np.where(is_number, numbers, 0.0)
     change, spread = (known[1] - known[0]).mean(axis=0), known.std(axis=1).mean(axis=0) + _LEAST_SPREAD
-    spread = np.where(
-        np.isin(known, (0, 1)).all(axis=(0, 1)), _OF_COIN, spread
-    )  # that of a rare one is not known
+    coins = np.isin(known, (0, 1)).all(axis=(0, 1))
+    spread = np.where(coins, _OF_COIN, spread)  # that of a rare outcome is not known
     share = (hashes[0] != hashes[1]).mean(axis=0)
     noticeable = _CLEAR * spread / np.sqrt(number)
     clear = np.abs(change) > noticeable if learner.own_coins else share > 0
@@ -158,6 +161,7 @@ def _probe(learner: Any, prober: _Prober, number: int) -> Queries:
         opposites=_pair_queries(*([queries[p] for p in told if sign * change[p] > 0] for sign in (1, -1))),
         still=tuple(query for query, is_clear in zip(queries, clear, strict=True) if not is_clear),
         level=float(np.median(finite)) if len(finite) else 0.5,
+        coins=bool(coins.all()),
         effect=float(max(effect.max(), 0.0)),
         contrast=float(min(max(np.where(sign * change > 0, effect, 0.0).max(), 0.0) for sign in (1, -1))),
     )

@@ -91,20 +91,15 @@ class AskByReplies(SessionStep):
 
 @attrs.frozen
 class AskDifferent(SessionStep):
-    """Session: ask `world_0` in world 0 and `world_1` in world 1, in the last of `times` rounds; `world_0` in
-    the others. when: as in `Challenge`."""
+    """Session: ask `world_0` in world 0 and `world_1` in world 1, where the claim protects queries."""
 
     world_0: Any = attrs.field(eq=key_query)
     world_1: Any = attrs.field(eq=key_query)
-    times: int = 1
-    when: Memory | None = None
 
     challenges: ClassVar[bool] = True
 
     def move(self, last: Any, now: np.ndarray, history: AnswerHistory) -> Move:
-        if now.all():
-            return Ask(self.world_0, self.world_1, session=self.session)
-        return Ask(self.world_0, session=self.session)
+        return Ask(self.world_0, self.world_1, session=self.session)
 
 
 @attrs.frozen

@@ -110,6 +110,32 @@ def test_several_methods_are_asked_by_name() -> None:
     assert {query.method for query in list_queries(learner)} == {"ask", "total"}
 
 
+class Private:
+    """Randomised response about whether the query is even; the flawed one repeats with fresh coins."""
+
+    repeats = False
+
+    def __init__(self, data: list[int], rng: np.random.Generator) -> None:
+        self.rng, self.told = rng, False
+        self.flip = rng.random() < 1 / (1 + np.e)
+
+    def ask(self, query: int) -> bool | None:
+        if self.repeats:
+            self.flip = self.rng.random() < 1 / (1 + np.e**2)
+        return bool((query % 2 == 0) ^ self.flip)
+
+
+class Repeated(Private):
+    repeats = True
+
+
+@pytest.mark.thorough
+def test_claims_may_protect_queries() -> None:
+    given: dict[str, Any] = {"data": AGES, "ask": st.integers(0, 9), "epsilon": 1.0, "protects": "queries"}
+    assert audits.search(audits.session(Repeated, **given), examples=60).refuted
+    assert not audits.search(audits.session(Private, **given), examples=30).refuted
+
+
 @pytest.mark.parametrize("games", [2, 40])
 def test_features_of_a_game_do_not_depend_on_other_games(games: int) -> None:
     case = BY_NAME["refunded"]
