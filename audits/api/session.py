@@ -103,7 +103,8 @@ def _read_queries(ask: Any) -> dict[str, Any]:
         return {"queries": mixed[:_MOST_QUERIES]}
     if isinstance(ask, st.SearchStrategy):
         queries = _draw(ask, "queries")
-        return {"queries": queries, "asks": _find_schema(ask, queries)}
+        schema = _find_schema(ask, queries)
+        return {"queries": queries} if schema is None else {"asks": schema}
     if callable(ask):
         return {"make_queries": ask}
     return {"queries": _draw(ask, "queries")}

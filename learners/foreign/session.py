@@ -66,7 +66,7 @@ class ObjectSession(Learner):
 
     factory: Callable[..., Any] = function_setting("makes the object: f(data, rng) or f(data), or a class")
     schema: Schema | None = _schema_setting("the schema of the data; path/to/file.py:NAME")
-    asks: Schema | None = _schema_setting("the schema of queries that are records, if they are")
+    asks: Schema | None = _schema_setting("in place of `queries`: their schema, if they are records")
     queries: tuple[Any, ...] = _queries_setting()
     make_queries: Callable[[], Any] | None = function_setting(
         "in place of `queries`: makes the list of them, once in each process", required=False
@@ -149,7 +149,9 @@ class ObjectSession(Learner):
     @property
     def some_queries(self) -> tuple[Any, ...]:
         """The queries, of which `QueryAt` says the place. Raises: InvalidArgument if there are none."""
-        made = self.queries if self.make_queries is None else tuple(make_once(self.make_queries))
+        made = self.queries if self.asks is None else self.asks.examples
+        if self.make_queries is not None:
+            made = tuple(make_once(self.make_queries))
         if not made:
             raise InvalidArgument("a session needs at least one query", remedy="Let ask= draw some.")
         return made

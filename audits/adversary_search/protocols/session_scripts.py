@@ -34,6 +34,7 @@ from audits.adversary_search.script import (
     Script,
     SearchSpace,
     Step,
+    memories_of,
 )
 
 ROUNDS = 64  # of a game, unless the learner says another number
@@ -45,6 +46,7 @@ _MOST_SPREAD = 4  # records of further ones
 _MOST_PAIRS = 3  # of which each way to ask is tried
 _MOST_CHILDREN = 16
 _MOST_STEPS = 6
+_ABOVE = 0.5
 _MEMORIES = st.sampled_from(
     [LAST_IS_1, Memory(ENDS, "0"), Memory(ENDS, "11"), Memory(ENDS, "00"), Memory(SEEN, "1"), Memory(ODD)]
 )
@@ -54,7 +56,7 @@ _MEMORIES = st.sampled_from(
 class SessionStep(Step):
     """A step of Session. A reply counts as 1 if it is a number above `above`."""
 
-    above: float = attrs.field(default=0.5, kw_only=True)
+    above: float = attrs.field(default=_ABOVE, kw_only=True)
     session: int = attrs.field(default=0, kw_only=True)
 
     def read_answer(self, last: Any, reply: Any) -> np.ndarray:
@@ -218,6 +220,8 @@ def _list_obvious(learner: Any, protocol: str) -> Iterator[Script]:
 
 
 def _make_script(world_0: Records, world_1: Records | None, steps: Sequence[Step]) -> Script:
+    if not memories_of(steps):  # then no reply counts as 1 or 0
+        steps = [attrs.evolve(step, above=_ABOVE) for step in steps]  # type: ignore[call-arg]
     return Script(protocol=Session.name, world_0=world_0, world_1=world_1, steps=shorten_steps(steps, 10**6))
 
 

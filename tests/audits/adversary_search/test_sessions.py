@@ -159,6 +159,7 @@ def _play(learner: Learner, script: Script, games: int) -> Any:
     return play(learner, script, Session(), games=games, seed=5, worlds=np.zeros(games, bool), record=True)
 
 
+@pytest.mark.thorough
 def test_scripts_open_sessions_at_once() -> None:
     case = BY_NAME["lazy"]
     scripts = list(SPACES["Session"].obvious(make(case, case.flawed), "Session"))
