@@ -95,6 +95,8 @@ def has_unique_text(encoded: np.ndarray) -> bool:
     """Whether some text or key differs in nearly all games, so that no event about it can be counted."""
     if encoded.dtype != np.float64 or encoded.ndim > 2 or len(encoded) <= _FEW_GAMES:
         return False
+    if not (encoded >= LEAST).any():
+        return False
     for column in encoded.reshape(len(encoded), -1).T:
         codes = column[is_category(column)]
         if len(codes) > _FEW_GAMES and len(np.unique(codes)) > _UNIQUE * len(codes):

@@ -15,9 +15,11 @@ import numpy as np
 from audits.distinguishers.marginal_ratios import Entries, MarginalCounts, QuadrantEvents, bound_log_ratios
 from audits.distinguishers.pattern_ratios import PatternRatios
 from audits.distinguishers.session_features import is_reply
+from audits.distinguishers.summaries import Summary
 from audits.distinguishers.view_classifiers import (
     BoostedTrees,
     Distinguisher,
+    LinearTerms,
     MarginalTerms,
     Regression,
     SmoothTerms,
@@ -38,15 +40,15 @@ _MAX_COUNTED_VIEWS = 65_536  # distinct views up to which their frequencies are 
 _FEW_VIEWS = 64  # distinct views up to which nothing but their frequencies is used
 _TIE = 0.05  # of the largest bound, by which a simpler kind may fall short: chance decides as much
 # Kinds that take long to fit are tried from so many pairs on, then at `_COSTLY_FACTOR` times as many, and at
-# the end. They are fitted to about `_TRIAL_PAIRS` pairs first. If their bound is then less than the share
-# `_PROMISING` of the largest, they are given up.
-_COSTLY = {"quadrants": 32_768, "trees": 524_288}
-_COSTLY_FACTOR, _TRIAL_PAIRS, _PROMISING = 4, 32_768, 0.7
+# the end. They are fitted to about `_TRIAL_PAIRS` pairs first, and given up if their bound is less than the
+# share `_PROMISING` of that of the best other kind, fitted to the same pairs.
+_COSTLY = {"quadrants": 32_768, "trees": _MOST_PAIRS}
+_COSTLY_FACTOR, _TRIAL_PAIRS, _PROMISING = 4, 32_768, 0.9
 _MAX_BINS = 256  # of all entries, up to which they are fitted together
 _STANDARD_ERRORS = 3.0  # by which a bound is below its estimate
 _BETTER = 0.05  # of its bound, by which a distinguisher must be better to replace another: bets start again
 _FEW_TO_FIT = 1_024  # distinct views up to which only frequencies and bins are learned
-_LEAF = 0.01  # share of the games in a leaf of one variant of trees, at least
+_LEAF = 0.01  # share of the games in a leaf of trees that compete, at least
 _THRESHOLDS = 64  # of the events by which kinds are compared
 
 
@@ -110,16 +112,20 @@ class DistinguisherTraining:
         def bound(distinguisher: Distinguisher) -> float:
             return _bound_epsilon(checked.count_scores(distinguisher(checked)), self._delta)
 
-        learned = {name: fit(views) for name, fit in _list_kinds(views, marginals)}
+        kinds = dict(_list_kinds(views, marginals))
+        learned = {name: fit(views) for name, fit in kinds.items()}
         bounds = {name: bound(distinguisher) for name, distinguisher in learned.items()}
-        few = views.thin(max(1, views.pairs // _TRIAL_PAIRS))
-        for kind in self._list_trials():
+        trials = self._list_trials()
+        if trials:
+            few = views.thin(max(1, views.pairs // _TRIAL_PAIRS))
+            rival = bound(kinds[max(bounds, key=bounds.__getitem__)](few))
+        for kind in trials:
             fits = dict(_list_costly_kinds(kind, few, marginals))
-            trials = {name: fit(few) for name, fit in fits.items()}
-            promise = {name: bound(distinguisher) for name, distinguisher in trials.items()}
+            tried = {name: fit(few) for name, fit in fits.items()}
+            promise = {name: bound(distinguisher) for name, distinguisher in tried.items()}
             best = max(promise, key=promise.__getitem__, default="")
-            if best and promise[best] >= _PROMISING * max(bounds.values()):
-                learned[best] = trials[best] if few is views else fits[best](views)
+            if best and promise[best] >= _PROMISING * rival:
+                learned[best] = tried[best] if few is views else fits[best](views)
                 bounds[best] = bound(learned[best])
             else:
                 self._next_trials[kind] = math.inf
@@ -153,7 +159,7 @@ def learn_distinguisher(blocks: Sequence[ViewCounts]) -> Distinguisher:
     if len(views.rows) <= _FEW_TO_FIT:
         return ViewFrequencies.fit(views)
     additive = MarginalCounts.of(Entries(views.names, False), views).ratios(1)
-    return BoostedTrees.fit(views, additive, summary=False)
+    return BoostedTrees.fit(views, additive)
 
 
 def learn_reply_ratios(views: ViewCounts) -> Distinguisher:
@@ -204,7 +210,7 @@ def _list_kinds(views: ViewCounts, marginals: list[MarginalCounts]) -> Iterator[
         return
     fits_more = len(views.rows) > _FEW_TO_FIT  # fewer show little that their frequencies do not
     if fits_more:
-        terms = SmoothTerms.fit(views, linear=True)
+        terms = LinearTerms.fit(views)
         yield "linear regression", partial(Regression.fit, terms=terms, width=terms.width)
     for counts in marginals:
         for resolution in counts.resolutions:
@@ -213,10 +219,13 @@ def _list_kinds(views: ViewCounts, marginals: list[MarginalCounts]) -> Iterator[
                 yield name, partial(_read_ratios, counts, resolution, pooled)
     if not fits_more:
         return
-    if len(views.names) > 1:
-        yield "patterns", PatternRatios.fit
-    terms = SmoothTerms.fit(views, linear=False)
-    yield "smooth regression", partial(Regression.fit, terms=terms, width=terms.width)
+    smooth = SmoothTerms.fit(views)
+    if smooth.width > len(smooth.parts):  # otherwise the features have two values each
+        if len(views.names) > 1:
+            yield "patterns", PatternRatios.fit
+        yield "smooth regression", partial(Regression.fit, terms=smooth, width=smooth.width)
+    else:
+        marginals = marginals[1:]
     for counts in marginals:
         for resolution in counts.resolutions:
             if counts.width(resolution) <= _MAX_BINS:
@@ -243,10 +252,10 @@ def _list_costly_kinds(
     if kind == "quadrants" and several:
         yield kind, partial(QuadrantEvents.fit, additive=marginals[-1].ratios(1))
     if kind == "trees" and has_sklearn():
-        for summary in (True, False) if several else (False,):
-            for share in (0.0, _LEAF):
-                fit = partial(BoostedTrees.fit, additive=marginals[0].ratios(1), summary=summary, leaf=share)
-                yield f"{kind} {summary} {share}", fit
+        fit = partial(BoostedTrees.fit, additive=marginals[0].ratios(1), leaf=_LEAF)
+        if several:
+            yield f"{kind} of summary", partial(fit, summary=Summary.fit(views))
+        yield kind, fit
 
 
 def _bound_epsilon(scores: PairCounts, delta: float) -> float:

@@ -13,13 +13,13 @@ from itertools import combinations, product
 import attrs
 import numpy as np
 
-from audits.distinguishers.view_features import ViewCounts, follows_a_number, summarise_rows
+from audits.distinguishers.summaries import Summary, count_values, find_point_masses
+from audits.distinguishers.view_features import ViewCounts, follows_a_number
 
 RESOLUTIONS = (2, 8, 32)  # quantiles at which the values of an entry are cut
 _TAIL_GAMES = 64  # beyond the outermost of the finest cuts; further cuts lie at halves of the tail
 _FEW_CUTS = 64  # up to which comparing with each of them is faster than a binary search
 _LISTED = 32  # distinct values of an entry up to which each value is a bin of its own
-_POINT_MASS = 1 / 64  # share of the games from which on a value is a bin of its own
 _STANDARD_ERRORS = 2.0  # by which the bound of a quadrant is below its estimate
 _PLANES = 2  # with the best quadrants, whose bounds are combined
 
@@ -127,26 +127,13 @@ def find_bins(column: np.ndarray, cuts: np.ndarray) -> np.ndarray:
     return bins
 
 
-def _count_values(column: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct values among (m,), increasing, and how often each occurred, if these occurred `times`."""
-    order = np.argsort(column)
-    first = np.flatnonzero(np.diff(column[order], prepend=-np.inf) > 0)
-    return column[order][first], np.add.reduceat(times[order], first)
-
-
-def list_point_masses(column: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """The values that occur often among (m,), which occurred `times` (m,)."""
-    values, mass = _count_values(column, times)
-    return np.asarray(values[mass >= _POINT_MASS * mass.sum()])
-
-
 def choose_cuts(column: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, ...]:
     """The cuts at each of `RESOLUTIONS`, for values (m,) that occurred `times` (m,).
     Quantiles are those of the values that are no point masses."""
-    values, mass = _count_values(column, times)
+    values, mass = count_values(column, times)
     if len(values) <= _LISTED:
         return (values[1:],) * len(RESOLUTIONS)
-    is_point = mass >= _POINT_MASS * mass.sum()
+    is_point = find_point_masses(mass)
     points = values[is_point]
     around = np.concatenate([points, np.nextafter(points, np.inf)])
     if is_point.all():
@@ -203,7 +190,7 @@ class QuadrantEvents:
     """Scores a view by the largest bounds on log ratios of the quadrants that contain it, for world 1 minus
     for world 0. additive: its score is a column, next to the summary of the view. cuts: of each column."""
 
-    names: tuple[str, ...]
+    summary: Summary
     additive: MarginalRatios
     cuts: tuple[np.ndarray, ...]
     planes: tuple[Plane, ...]
@@ -211,7 +198,7 @@ class QuadrantEvents:
     @classmethod
     def fit(cls, views: ViewCounts, additive: MarginalRatios) -> QuadrantEvents:
         """Choose the pairs of columns with the best quadrants in these games."""
-        empty = cls(views.names, additive, (), ())
+        empty = cls(Summary.fit(views), additive, (), ())
         columns = empty.columns(views)
         times = views.by_world().sum(axis=1)
         cuts = tuple(choose_cuts(column, times)[-1] for column in columns)
@@ -229,7 +216,7 @@ class QuadrantEvents:
 
     def columns(self, views: ViewCounts) -> list[np.ndarray]:
         """The columns (m,) of the views."""
-        return [*summarise_rows(views.columns(self.names)), self.additive(views)]
+        return [*self.summary(views), self.additive(views)]
 
     def __call__(self, views: ViewCounts) -> np.ndarray:
         columns = self.columns(views)

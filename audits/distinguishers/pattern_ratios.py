@@ -8,7 +8,8 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from audits.distinguishers.marginal_ratios import choose_cuts, find_bins, list_point_masses, shrink_log_ratios
+from audits.distinguishers.marginal_ratios import choose_cuts, find_bins, shrink_log_ratios
+from audits.distinguishers.summaries import list_point_masses
 from audits.distinguishers.view_features import ViewCounts
 
 _MAX_PATTERNS, _MAX_NUMBERS = 64, 64  # the most frequent patterns, and columns with numbers in all of them

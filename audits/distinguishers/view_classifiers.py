@@ -13,18 +13,26 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument, suggest_extra
-from audits.distinguishers.marginal_ratios import MarginalCounts, MarginalRatios, find_bins
-from audits.distinguishers.view_features import ViewCounts, distinct, summarise_rows
+from audits.distinguishers.marginal_ratios import (
+    MarginalCounts,
+    MarginalRatios,
+    find_bins,
+)
+from audits.distinguishers.summaries import Summary, list_point_masses
+from audits.distinguishers.view_features import ViewCounts, distinct
+from audits.statistics.logistic import fit_bins, fit_logistic
 
 Distinguisher = Callable[[ViewCounts], np.ndarray]
 
 _MAX_CELLS = 2**22  # numbers in the table that a classifier is fitted to, which bounds its time and memory
+_MAX_PRODUCTS = 2**31  # of two numbers, in a step of a regression that exceeds this limit
+_MAX_COUNTS = 2**25  # of two bins, in a step of a regression on bins
 _FEW_FEATURES = 16  # above which trees are fitted to fewer games, since each takes longer
 _PILOT_CELLS = 2**20  # the same, for the centres, scales and quantiles of features
 _SMALL_LEAF = 64  # games in a leaf of a tree, at least
 _OUTERMOST = 5e-4  # share of the games on either side beyond whose values all are alike to a regression
-_NEWTON_STEPS, _CONVERGED = 20, 1e-7
 _GRID = 33  # quantiles by which ranks are found
+_FEWEST_OTHERS = 64  # values of a feature, besides those that occur often, to which smooth terms are fitted
 
 
 @attrs.frozen(eq=False)
@@ -51,16 +59,16 @@ class ViewFrequencies:
 @attrs.frozen(eq=False)
 class BoostedTrees:
     """Scores a view by the log odds of world 1 under boosted trees, of its features and an additive score.
-    summary: whether, instead of all features, they see their sum, their extremes and where these are."""
+    summary: what they see instead of all features, if it is given."""
 
     names: tuple[str, ...]
-    summary: bool
+    summary: Summary | None
     additive: MarginalRatios
     classifier: Any
 
     @classmethod
     def fit(
-        cls, views: ViewCounts, additive: MarginalRatios, *, summary: bool, leaf: float = 0.0
+        cls, views: ViewCounts, additive: MarginalRatios, *, summary: Summary | None = None, leaf: float = 0.0
     ) -> BoostedTrees:
         """Learn from games; leaf: the least share of the games in a leaf. Raises: InvalidArgument if
         scikit-learn is missing."""
@@ -92,10 +100,8 @@ class BoostedTrees:
 
     def columns(self, views: ViewCounts) -> np.ndarray:
         """(m, c): what the trees see of each view."""
-        rows = views.columns(self.names)
-        if self.summary:
-            rows = np.column_stack(summarise_rows(rows))
-        return np.column_stack([rows, self.additive(views)])
+        seen = [views.columns(self.names)] if self.summary is None else self.summary(views)
+        return np.column_stack([*seen, self.additive(views)])
 
     def __call__(self, views: ViewCounts) -> np.ndarray:
         columns = self.columns(views)
@@ -114,7 +120,7 @@ class Regression:
     @classmethod
     def fit(cls, views: ViewCounts, terms: Callable[[ViewCounts], np.ndarray], width: int) -> Regression:
         """Learn from games; width: the number of terms."""
-        views = _limit_cells(views, width)
+        views = _limit_work(views, width)
         rows = terms(views)
         spread = rows.std(axis=0)
         scale = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
@@ -129,79 +135,112 @@ def regress_on_bins(views: ViewCounts, marginals: MarginalCounts, resolution: in
     """Log ratios of the bins of all entries, fitted together, so that entries may say the same."""
     cuts = [of_entry[resolution] for of_entry in marginals.cuts]
     sizes = [len(of_entry) + 1 for of_entry in cuts]
-    views = _limit_cells(views, sum(sizes))
+    views = _limit_work(views, sum(sizes), _MAX_COUNTS // len(sizes) ** 2)
     columns = marginals.entries.columns(views)
     bins = [find_bins(column, of_entry) for column, of_entry in zip(columns, cuts, strict=True)]
-    rows = np.concatenate([np.eye(size)[own] for size, own in zip(sizes, bins, strict=True)], axis=1)
-    tables = np.split(_regress(rows, views), np.cumsum(sizes)[:-1])
+    times = views.by_world()
+    with one_thread():
+        tables = fit_bins(bins, sizes, times[:, 1], times.sum(axis=1))
     return MarginalRatios(marginals.entries, tuple(range(len(cuts))), tuple(cuts), tuple(tables))
 
 
 def _regress(rows: np.ndarray, views: ViewCounts) -> np.ndarray:
-    """The weights (T,) of a logistic regression on the terms (m, T) of the views, with half their squares as
-    a penalty, by Newton's method. scikit-learn would take longer to import than this takes."""
+    """The weights (T,) of a logistic regression on the terms (m, T) of the views."""
+    times = views.by_world()
     with one_thread():
-        return _minimise_loss(*_stack_worlds(rows, views))
-
-
-def _minimise_loss(rows: np.ndarray, worlds: np.ndarray, times: np.ndarray) -> np.ndarray:
-    terms = np.column_stack([rows, np.ones(len(rows))])
-    penalty = np.append(np.ones(rows.shape[1]), 1e-9)
-    weights, loss = np.zeros(terms.shape[1]), np.inf
-    step = np.zeros_like(weights)
-    for _ in range(_NEWTON_STEPS):
-        tried = weights + step
-        margins = terms @ tried
-        losses = np.logaddexp(0.0, margins) - worlds * margins
-        next_loss = float(times @ losses + penalty @ tried**2 / 2)
-        if next_loss > loss:
-            step /= 4
-            continue
-        weights = tried
-        if loss - next_loss <= _CONVERGED * next_loss:
-            break
-        loss = next_loss
-        chances = 1 / (1 + np.exp(-margins))
-        curvature = (terms * (times * chances * (1 - chances))[:, None]).T @ terms + np.diag(penalty)
-        step = np.linalg.solve(curvature, terms.T @ (times * (worlds - chances)) - penalty * weights)
-    return weights[:-1]
+        return fit_logistic(rows, times[:, 1], times.sum(axis=1))[0]
 
 
 @attrs.frozen(eq=False)
-class SmoothTerms:
-    """The terms of a regression: standardised features and, unless `linear`, their absolute values, squares
-    and ranks. Shapes: grid (F, g), the quantiles of each feature; centre and scale (F,)."""
+class LinearTerms:
+    """The terms of a regression: standardised features. Shapes: low, high, centre and scale (F,)."""
 
     names: tuple[str, ...]
-    linear: bool
-    grid: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
     centre: np.ndarray
     scale: np.ndarray
 
     @classmethod
-    def fit(cls, views: ViewCounts, *, linear: bool) -> SmoothTerms:
+    def fit(cls, views: ViewCounts) -> LinearTerms:
         views = _limit_cells(views, len(views.names), _PILOT_CELLS)
-        ranks = np.concatenate([[_OUTERMOST], np.arange(1, _GRID) / _GRID, [1 - _OUTERMOST]])
-        grid = np.quantile(views.rows, ranks, axis=0, method="nearest").T
-        inside = np.clip(views.rows, grid[:, 0], grid[:, -1])
-        # Squares of the largest numbers, such as codes of text, would overflow.
-        size = np.maximum(np.abs(inside).max(axis=0), np.finfo(float).tiny)
-        spread = (inside / size).std(axis=0) * size
-        scale = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
-        return cls(views.names, linear, grid, inside.mean(axis=0), scale)
+        ends = [_OUTERMOST, 1 - _OUTERMOST]
+        low, high = np.quantile(views.rows, ends, axis=0, method="nearest")
+        return cls(views.names, low, high, *_standardise(np.clip(views.rows, low, high)))
 
     @property
     def width(self) -> int:
-        return len(self.names) * (1 if self.linear else 4)
+        return len(self.names)
 
     def __call__(self, views: ViewCounts) -> np.ndarray:
-        rows = np.clip(views.columns(self.names), self.grid[:, 0], self.grid[:, -1])
-        z = (rows - self.centre) * self.scale
-        if self.linear:
-            return z
-        columns = np.ascontiguousarray(rows.T)
-        ranks = [find_bins(column, cuts) for cuts, column in zip(self.grid, columns, strict=True)]
-        return np.concatenate([z, np.abs(z), z**2, np.stack(ranks, axis=1)], axis=1)
+        return (np.clip(views.columns(self.names), self.low, self.high) - self.centre) * self.scale
+
+
+def _standardise(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The centre and the scale (F,) of each column; the scale of a constant is 0."""
+    # Squares of the largest numbers, such as codes of text, would overflow.
+    size = np.maximum(np.abs(rows).max(axis=0), np.finfo(float).tiny)
+    spread = (rows / size).std(axis=0) * size
+    return rows.mean(axis=0), np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
+
+
+@attrs.frozen(eq=False)
+class FeatureTerms:
+    """The terms of one feature: whether it is each of the values that occur often, `points` (p,), and, where
+    it is another one, its standardised value, its absolute value, square and rank among the `grid` (g,)."""
+
+    points: np.ndarray
+    grid: np.ndarray
+    centre: float
+    scale: float
+
+    @classmethod
+    def fit(cls, column: np.ndarray, times: np.ndarray) -> FeatureTerms:
+        points = list_point_masses(column, times)
+        others = column[~np.isin(column, points)]
+        if len(others) < _FEWEST_OTHERS:  # nothing but points, of which one term less says all
+            return cls(points[1:], np.empty(0), 0.0, 0.0)
+        ranks = np.concatenate([[_OUTERMOST], np.arange(1, _GRID) / _GRID, [1 - _OUTERMOST]])
+        grid = np.quantile(others, ranks, method="nearest")
+        centre, scale = _standardise(np.clip(others, grid[0], grid[-1])[:, None])
+        return cls(points, grid, float(centre[0]), float(scale[0]))
+
+    @property
+    def width(self) -> int:
+        return len(self.points) + (4 if len(self.grid) else 0)
+
+    def __call__(self, column: np.ndarray) -> list[np.ndarray]:
+        """Arrays (m,) of the values (m,)."""
+        terms = [column == point for point in self.points]
+        if not len(self.grid):
+            return terms
+        other = ~np.logical_or.reduce(terms) if terms else np.ones(len(column), bool)
+        inside = np.clip(column, self.grid[0], self.grid[-1])
+        z = np.where(other, (inside - self.centre) * self.scale, 0.0)
+        return [*terms, z, np.abs(z), z**2, np.where(other, find_bins(inside, self.grid) / _GRID, 0.0)]
+
+
+@attrs.frozen(eq=False)
+class SmoothTerms:
+    """The terms of a regression: those of each feature."""
+
+    names: tuple[str, ...]
+    parts: tuple[FeatureTerms, ...]
+
+    @classmethod
+    def fit(cls, views: ViewCounts) -> SmoothTerms:
+        views = _limit_cells(views, len(views.names), _PILOT_CELLS)
+        times = views.by_world().sum(axis=1)
+        return cls(views.names, tuple(FeatureTerms.fit(column, times) for column in views.rows.T))
+
+    @property
+    def width(self) -> int:
+        return sum(part.width for part in self.parts)
+
+    def __call__(self, views: ViewCounts) -> np.ndarray:
+        columns = np.ascontiguousarray(views.columns(self.names).T)
+        terms = [term for part, column in zip(self.parts, columns, strict=True) for term in part(column)]
+        return np.stack(terms, axis=1).astype(float)
 
 
 @attrs.frozen(eq=False)
@@ -254,3 +293,10 @@ def _stack_worlds(rows: np.ndarray, views: ViewCounts) -> tuple[np.ndarray, np.n
 def _limit_cells(views: ViewCounts, width: int, cells: int = _MAX_CELLS) -> ViewCounts:
     stride = -(-len(views.rows) * width // cells)
     return views.thin(stride) if stride > 1 else views
+
+
+def _limit_work(views: ViewCounts, width: int, fewest: int = 1) -> ViewCounts:
+    """The views, at least `fewest`, that a regression of so many terms is fitted to. Many terms need many
+    views, but each costs the square of their number."""
+    most = max(_MAX_CELLS // width, min(len(views.rows) // 4, _MAX_PRODUCTS // width**2), fewest)
+    return views.thin(-(-len(views.rows) // most))

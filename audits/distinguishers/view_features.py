@@ -123,7 +123,9 @@ def list_released_columns(
         columns |= value_columns(flat[:, 0] if flat.shape[1] == 1 else flat, name)
     if finite:
         replace = partial(np.nan_to_num, nan=2 * _LARGEST, posinf=_LARGEST, neginf=-_LARGEST)
-        return {name: replace(column) for name, column in columns.items()}
+        return {
+            name: column if np.isfinite(column).all() else replace(column) for name, column in columns.items()
+        }
     return columns
 
 
@@ -135,13 +137,6 @@ def follows_a_number(names: tuple[str, ...]) -> frozenset[int]:
         for index, (before, name) in enumerate(pairwise(names), start=1)
         if name.endswith("]") and before.split("[")[0] == name.split("[")[0]
     )
-
-
-def summarise_rows(rows: np.ndarray) -> list[np.ndarray]:
-    """Of each row (m, F): the sum of its numbers, its extremes and where these are, (m,) each."""
-    total = np.sum(np.where(np.abs(rows) < INFINITE, rows, 0.0), axis=1)
-    summary = (np.min, np.max, np.argmin, np.argmax)
-    return [total, *(np.asarray(function(rows, axis=1), np.float64) for function in summary)]
 
 
 def _align_columns(parts: Sequence[ViewFeatures]) -> list[ViewFeatures]:

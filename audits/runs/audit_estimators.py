@@ -22,7 +22,9 @@ from audits.statistics.score_pairs import PairCounts
 if TYPE_CHECKING:
     from audits.runs.ledger import Ledger
 
-_CHOOSING_SHARE = 5  # one game in five serves to choose a distinguisher
+# Of all games, the share by which a distinguisher is chosen, and at a fixed number of games, where only the
+# other games count.
+_CHOOSING_SHARE, _FIXED_CHOOSING_SHARE = 0.4, 0.2
 
 
 class AuditEstimators:
@@ -109,7 +111,8 @@ class AuditEstimators:
     def _learn(self, views: ViewCounts) -> None:
         """Bet on a block with the distinguisher learned from earlier blocks, then learn from the block."""
         if self._learning is None:
-            choosing = max(1, self.plan.games // _CHOOSING_SHARE)
+            share = _FIXED_CHOOSING_SHARE if self.plan.fixed_games else _CHOOSING_SHARE
+            choosing = max(1, int(share * self.plan.games))
             self._learning = DistinguisherTraining(pairs=choosing, delta=self.plan.delta)
         scores, final = self._learning.score(views), self._learning.done
         if scores is not None:

@@ -196,7 +196,8 @@ class PlanSettings:
         return {
             "delta": self.delta,
             "confidence": self.confidence if self.curve is None else 1 - (1 - self.confidence) / 2,
-            "log_ratios": self.distinguisher == LIKELIHOOD,
+            "log_ratios": self.distinguisher in (LIKELIHOOD, LEARNED),
+            "estimated": self.distinguisher == LEARNED,
         }
 
     @staticmethod

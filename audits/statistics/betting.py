@@ -170,7 +170,8 @@ class Betting:
     curve: tests a privacy curve in place of one ε; the bound is then the ε at δ of the largest curve of its
         family that is false. claim_only: bet against the claim alone, and faster.
     log_ratios: whether scores are log-likelihood ratios of world 1 to world 0, which saves games. If they are
-        not, bets lose more, and the bound holds.
+        not, bets lose more, and the bound holds. estimated: whether they are estimates of such ratios, which
+        are calibrated by earlier scores.
 
     Attributes: hypotheses, G of them; threshold, the log wealth log(1/a) that rejects one.
     Raises: InvalidArgument.
@@ -186,6 +187,7 @@ class Betting:
         curve: PrivacyCurve | None = None,
         claim_only: bool = False,
         log_ratios: bool = False,
+        estimated: bool = False,
     ) -> None:
         check_value("delta", delta, at_least(0), at_most(1))
         check_value("confidence", confidence, more_than(0), less_than(1))
@@ -199,9 +201,9 @@ class Betting:
             else CurveFamily(curve, delta, claim_only)
         )
         self._claim = self.hypotheses.claim
-        self._histogram = ScoreHistogram(log_ratios=log_ratios)
+        self._histogram = ScoreHistogram(log_ratios=log_ratios, estimated=estimated)
         self._recent: deque[PairCounts] = deque()
-        self._log_ratios = log_ratios
+        self._log_ratios, self._estimated = log_ratios, estimated
         self._bets: list[tuple[int, Bets | MomentBets]] = []  # with the index of their bettor
         self._bets_from = 0
         # A bettor on events, perhaps one who takes scores for log-likelihood ratios, and perhaps one on Rényi
@@ -229,7 +231,7 @@ class Betting:
 
     def start_again(self, blocks: Iterable[PairCounts]) -> None:
         """Continue with another distinguisher and the same wealth; blocks: its scores of earlier blocks."""
-        self._histogram = ScoreHistogram(log_ratios=self._log_ratios)
+        self._histogram = ScoreHistogram(log_ratios=self._log_ratios, estimated=self._estimated)
         self._recent.clear()
         for block in blocks:
             self._remember(block)

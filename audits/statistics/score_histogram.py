@@ -8,6 +8,7 @@ import attrs
 import numpy as np
 
 from arena.testing.batches import BatchScatter
+from audits.statistics.logistic import expit, fit_logistic
 from audits.statistics.score_pairs import Events, PairCounts, add_up, check_scores, join_blocks
 
 MAX_CANDIDATES = 128  # thresholds offered to a choice of events
@@ -19,6 +20,7 @@ _MAX_POINT_MASSES = 256
 _TAIL_STEPS = 2.0 ** np.arange(-6, 7)  # of the range of all scores, beyond it
 RATE = 1e-6  # the probability with which independent pairs are suspected, in the whole of an audit
 _CHOOSING_BLOCKS = 32  # blocks from which events are chosen; they are kept until then
+_MOST_EDGES = 512  # to which scores are rounded to say which is the larger one
 _TAILS = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98)  # shares of the scores above a threshold
 
 
@@ -30,12 +32,13 @@ class ScoreHistogram:
     seldom, since a new edge counts the earlier scores of its bin as below it.
     """
 
-    def __init__(self, *, log_ratios: bool = False) -> None:
-        self._log_ratios = log_ratios
+    def __init__(self, *, log_ratios: bool = False, estimated: bool = False) -> None:
+        self._log_ratios, self._estimated = log_ratios, estimated
         self._edges = np.empty(0)
         self._mass = np.empty((2, 0), dtype=np.int64)
-        # The expected number of the scores that are of world 1, if they are log-likelihood ratios.
-        self._likely = np.empty(0)
+        # Of scores that are log-likelihood ratios, how many of a bin are expected to be of world 1; of
+        # estimated ratios, their sum.
+        self._ratios = np.empty(0)
 
     def __len__(self) -> int:
         return len(self._edges)
@@ -52,30 +55,45 @@ class ScoreHistogram:
         mass = np.zeros((2, len(edges)), dtype=np.int64)
         mass[:, old] = self._mass
         mass[:, new] += block.by_level[:2]
-        likely = np.zeros(len(edges))
-        likely[old] = self._likely
+        ratios = np.zeros(len(edges))
+        ratios[old] = self._ratios
         if self._log_ratios:
-            likely[new] += block.by_level[:2].sum(axis=0) * np.exp(-np.logaddexp(0.0, -block.levels))
+            of_one = block.levels if self._estimated else expit(block.levels)
+            ratios[new] += block.by_level[:2].sum(axis=0) * of_one
         if len(edges) > MAX_EXACT_EDGES:
             kept = choose_edges(mass, old)
             edges, mass = edges[kept], np.add.reduceat(mass, kept, axis=1)
-            likely = np.add.reduceat(likely, kept)
-        self._edges, self._mass, self._likely = edges, mass, likely
+            ratios = np.add.reduceat(ratios, kept)
+        self._edges, self._mass, self._ratios = edges, mass, ratios
 
     def events(
         self, *, candidates: int = MAX_CANDIDATES, log_ratios: bool = False
     ) -> tuple[Events, np.ndarray]:
         """The events of at most `candidates` thresholds, and the games (2, 2k) of each world in them; with
-        log_ratios, those to expect of scores that are log-likelihood ratios of world 1 to world 0."""
+        log_ratios, those to expect of scores that are log-likelihood ratios of world 1 to world 0, or of
+        estimates, by their calibration."""
         kept = np.arange(1, len(self))
         if len(kept) > candidates:
             kept = choose_landmarks(self._mass, candidates)
         mass = self._mass
         if log_ratios:
-            mass = np.array([mass.sum(axis=0) - self._likely, self._likely])
+            likely = self._calibrate() if self._estimated else self._ratios
+            mass = np.array([mass.sum(axis=0) - likely, likely])
             mass = mass * self.pairs / np.maximum(mass.sum(axis=1, keepdims=True), 1e-300)
         below = np.cumsum(mass, axis=1)[:, kept - 1]
         return Events(self._edges[kept]), np.concatenate([self.pairs - below, below], axis=1)
+
+    def _calibrate(self) -> np.ndarray:
+        """How many scores of each bin are expected to be of world 1, by a logistic regression on the mean
+        score and on the logarithms of the shares of all scores below and above."""
+        total = self._mass.sum(axis=0)
+        if len(total) < 2:
+            return total / 2
+        below = (np.cumsum(total) - total / 2) / total.sum()
+        terms = np.stack([self._ratios / total, np.log(below), np.log1p(-below)], axis=1)
+        terms /= np.sqrt(total @ terms**2 / total.sum()) + np.finfo(float).tiny
+        weights, constant = fit_logistic(terms, self._mass[1], total)
+        return np.asarray(total * expit(terms @ weights + constant))
 
     def predict_counts(self, pairs: int) -> tuple[Events, np.ndarray]:
         """The events, and the games (2, 2k) of each world to expect in them among `pairs` further pairs.
@@ -189,7 +207,7 @@ class BlockScatter:
     def __init__(self) -> None:
         self._blocks: list[PairCounts] = []
         self._number = 0
-        self._thresholds: np.ndarray | None = None
+        self._events: _ScatterEvents | None = None
         self._scatters: list[BatchScatter] = []
 
     def update(self, block: PairCounts) -> None:
@@ -197,18 +215,18 @@ class BlockScatter:
         if not block.pairs:
             return
         self._number += 1
-        if self._thresholds is not None:
-            self._scatters[1].update(_count_events(block, self._thresholds), block.pairs)
+        if self._events is not None:
+            self._scatters[1].update(self._events.count(block), block.pairs)
             return
         self._blocks.append(block)
         if len(self._blocks) == _CHOOSING_BLOCKS:
-            self._thresholds, first = self._compare_blocks()
-            self._scatters = [first, BatchScatter(2 * len(self._thresholds) + 1)]
+            self._events, first = self._compare_blocks()
+            self._scatters = [first, BatchScatter(len(self._events))]
             self._blocks = []
 
     def start_again(self, blocks: list[PairCounts]) -> None:
         """Go on with the scores of another distinguisher; blocks: its scores of earlier blocks."""
-        self._blocks, self._thresholds, self._scatters = [], None, []
+        self._blocks, self._events, self._scatters = [], None, []
         for block in blocks:
             self.update(block)
 
@@ -216,7 +234,7 @@ class BlockScatter:
     def suspected(self) -> bool:
         """Whether the blocks so far scatter more than those of independent pairs could."""
         scatters = self._scatters
-        if self._thresholds is None:
+        if self._events is None:
             if len(self._blocks) < 2:
                 return False
             scatters = [self._compare_blocks()[1]]
@@ -227,34 +245,50 @@ class BlockScatter:
     def unclear(self) -> bool:
         """Whether the blocks are few and no event varies within any of them, so that a random number that is
         common to a block may have been the same in all of them by chance."""
-        if self._thresholds is not None or not self._blocks:
+        if self._events is not None or not self._blocks:
             return False
-        thresholds = _choose_thresholds(self._blocks)
-        counts = ((_count_events(block, thresholds), block.pairs) for block in self._blocks)
+        events = _ScatterEvents.choose(self._blocks)
+        counts = ((events.count(block), block.pairs) for block in self._blocks)
         return not any(((hits > 0) & (hits < pairs)).any() for hits, pairs in counts)
 
-    def _compare_blocks(self) -> tuple[np.ndarray, BatchScatter]:
-        thresholds = _choose_thresholds(self._blocks)
-        scatter = BatchScatter(2 * len(thresholds) + 1)
+    def _compare_blocks(self) -> tuple[_ScatterEvents, BatchScatter]:
+        events = _ScatterEvents.choose(self._blocks)
+        scatter = BatchScatter(len(events))
         for block in self._blocks:
-            scatter.update(_count_events(block, thresholds), block.pairs)
-        return thresholds, scatter
+            scatter.update(events.count(block), block.pairs)
+        return events, scatter
 
 
-def _choose_thresholds(blocks: list[PairCounts]) -> np.ndarray:
-    """The scores above which about `_TAILS` of all scores lie; it does not matter in which block each is."""
-    scores = np.concatenate([np.repeat(block.scores, block.counts, axis=0).ravel() for block in blocks])
-    above_least = scores[scores > scores.min()]
-    if not len(above_least):
-        return above_least
-    ranks = [int((1.0 - tail) * (len(scores) - 1)) for tail in _TAILS]
-    quantiles = np.partition(scores, ranks)[ranks]
-    return np.unique(np.maximum(quantiles, above_least.min()))
+@attrs.frozen(eq=False)
+class _ScatterEvents:
+    """Events of a pair that are counted in blocks: each score is at least each of `thresholds` (k,), and the
+    score of world 1 is the larger one, if both are rounded down to `edges` (e,)."""
 
+    thresholds: np.ndarray
+    edges: np.ndarray
 
-def _count_events(block: PairCounts, thresholds: np.ndarray) -> np.ndarray:
-    """(events,): the number of pairs in each event."""
-    below = add_up(block.by_level[:2])
-    above = block.pairs - below[:, np.searchsorted(block.levels, thresholds)]
-    larger = block.counts[block.which[:, 1] > block.which[:, 0]].sum()
-    return np.concatenate([*above, [larger]]).astype(float)
+    @classmethod
+    def choose(cls, blocks: list[PairCounts]) -> _ScatterEvents:
+        """Thresholds above which about `_TAILS` of all scores lie; it does not matter in which block each is.
+        The first blocks of a run count scores exactly and later ones in bins. In both, a score is rounded
+        down to the same one of the last block's scores."""
+        scores = np.concatenate([np.repeat(block.scores, block.counts, axis=0).ravel() for block in blocks])
+        levels = blocks[-1].levels
+        edges = levels[:: -(-len(levels) // _MOST_EDGES)]
+        above_least = scores[scores > scores.min()]
+        if not len(above_least):
+            return cls(above_least, edges)
+        ranks = [int((1.0 - tail) * (len(scores) - 1)) for tail in _TAILS]
+        quantiles = np.partition(scores, ranks)[ranks]
+        return cls(np.unique(np.maximum(quantiles, above_least.min())), edges)
+
+    def __len__(self) -> int:
+        return 2 * len(self.thresholds) + 1
+
+    def count(self, block: PairCounts) -> np.ndarray:
+        """(events,): the number of pairs in each event."""
+        below = add_up(block.by_level[:2])
+        above = block.pairs - below[:, np.searchsorted(block.levels, self.thresholds)]
+        rounded = np.searchsorted(self.edges, block.levels, side="right")[block.which]
+        larger = block.counts[rounded[:, 1] > rounded[:, 0]].sum()
+        return np.concatenate([*above, [larger]]).astype(float)

@@ -20,7 +20,8 @@ from audits.distinguishers.learned_distinguisher import (
     learn_distinguisher,
 )
 from audits.distinguishers.marginal_ratios import QuadrantEvents
-from audits.distinguishers.view_classifiers import BoostedTrees, SmoothTerms, ViewFrequencies
+from audits.distinguishers.summaries import Summary
+from audits.distinguishers.view_classifiers import BoostedTrees, LinearTerms, SmoothTerms, ViewFrequencies
 from audits.distinguishers.view_features import _LARGEST, ViewCounts
 from audits.runs.audit_estimators import AuditEstimators
 from audits.runs.plan import PlanSettings
@@ -149,7 +150,7 @@ def test_estimators_of_a_fixed_size_count_only_games_after_training(rng: np.rand
     for _ in range(10):
         estimators.update(coins(rng, 100, 0.9))
     seen = {(one.pairs, one.context.games, one.context.games_planned) for one in estimators.estimators}
-    assert seen == {(800, 800, 1_000)}
+    assert seen == {(600, 600, 1_000)}
 
 
 def test_memory_stays_bounded_and_no_game_is_ignored(
@@ -208,8 +209,48 @@ def test_numbers_whose_squares_overflow_are_standardised() -> None:
     codes = encode_values(["a", "b"])
     views = count_views(*[np.repeat(codes, 50)] * 2, "value")
     with np.errstate(all="raise"):
-        terms = SmoothTerms.fit(views, linear=False)(views)
+        terms = LinearTerms.fit(views)(views)
     assert np.abs(terms[:, 0]) == pytest.approx([1.0, 1.0])
+
+
+def test_smooth_terms_tell_frequent_values_from_numbers(rng: np.random.Generator) -> None:
+    """A number that occurs often has a term of its own, two values have one, and a constant has none."""
+    numbers = rng.normal(size=(2, 1_000))
+    numbers[rng.random((2, 1_000)) < 0.5] = 7.0
+    bits = (rng.random((2, 1_000)) < 0.3).astype(float)
+    views = block(*np.stack([numbers, bits, np.ones((2, 1_000))], axis=2))
+    smooth = SmoothTerms.fit(views)
+    assert [part.width for part in smooth.parts] == [5, 1, 0]
+    terms = smooth(views)
+    at_mark = views.rows[:, 0] == 7.0
+    assert terms.shape == (len(views.rows), 6)
+    assert np.array_equal(terms[:, 0], at_mark)
+    assert not terms[at_mark, 1:5].any()
+    assert np.ptp(terms[~at_mark, 1]) > 3.0
+    assert np.array_equal(terms[:, 5], views.rows[:, 1])
+
+
+def test_a_summary_counts_marks_and_describes_numbers() -> None:
+    rows = np.array([[-1.0, 3.5, -1.0, 2.5], [4.5, -1.0, -1.0, -1.0], [-1.0, -1.0, -1.0, -1.0]] * 30)
+    rows[rows > 0] += np.arange((rows > 0).sum()) / 1_000
+    views = block(rows, rows)
+    counts, total, low, high, low_at, high_at = Summary.fit(views)(views)
+    marked = views.rows == -1.0
+    some = ~marked.all(axis=1)
+    numbers = np.where(marked, np.nan, views.rows)[some]
+    assert np.array_equal(counts, marked.sum(axis=1))
+    assert total[some] == pytest.approx(np.nansum(numbers, axis=1))
+    assert np.array_equal(low[some], np.nanmin(numbers, axis=1))
+    assert np.array_equal(high[some], np.nanmax(numbers, axis=1))
+    assert np.array_equal(low_at[some], np.nanargmin(numbers, axis=1))
+    assert np.array_equal(high_at[some], np.nanargmax(numbers, axis=1))
+    assert len(set(zip(total[~some], low[~some], high[~some], strict=True))) == 1
+
+
+def test_a_summary_of_marks_alone_counts_them() -> None:
+    bits = np.array([[0.0, 1.0, 1.0], [1.0, 1.0, 1.0]])
+    views = block(bits, bits)
+    assert [column.tolist() for column in Summary.fit(views)(views)] == [[1.0, 0.0], [2.0, 3.0]]
 
 
 def test_pooled_entries_share_their_log_ratios(rng: np.random.Generator) -> None:

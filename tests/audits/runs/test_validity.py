@@ -44,7 +44,7 @@ Draw = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
 class Law:
     """Scores (2, blocks, pairs) for which ε is the smallest that holds at δ, and so is `curve`, if given.
 
-    log_ratios: whether the test takes them for log-likelihood ratios.
+    log_ratios: whether the test takes them for log-likelihood ratios; estimated: or for estimates of these.
     """
 
     epsilon: float
@@ -52,6 +52,7 @@ class Law:
     draw: Draw
     curve: PrivacyCurve | None = None
     log_ratios: bool = False
+    estimated: bool = False
 
 
 def response(epsilon: float, delta: float) -> Law:
@@ -171,6 +172,8 @@ LAWS = {
     "composition": two_responses(0.7),
     "log-likelihood ratios": laplace_ratios(1.0),
     "scores that are no log-likelihood ratios": attrs.evolve(identical(), log_ratios=True),
+    "estimated ratios": attrs.evolve(laplace_ratios(1.0), estimated=True),
+    "scores that estimate nothing": attrs.evolve(identical(), log_ratios=True, estimated=True),
 }
 
 
@@ -195,7 +198,7 @@ def audit(
     curve = curve or law.curve
     epsilon = law.epsilon if claim is None else claim
     options = {"delta": law.delta if delta is None else delta, "confidence": 1 - LEVEL}
-    of_betting: dict[str, Any] = {**options, "log_ratios": law.log_ratios}
+    of_betting: dict[str, Any] = {**options, "log_ratios": law.log_ratios, "estimated": law.estimated}
     found = Errors()
     for _ in range(AUDITS):
         if curve is None:
