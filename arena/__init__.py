@@ -68,35 +68,28 @@ from arena.referees import (
     Realizable,
     Referee,
     Release,
+    Session,
     SpecialRound,
     Stream,
     TrainingRun,
     Voting,
 )
 from arena.referees.scorebook import MistakeCounts, Scorebook
+from arena.referees.session_moves import Ask, Open, Replied, Stop
 from arena.referees.transcript import Transcript
 from arena.sample import BLANK, Sample, Training
 from arena.settings import count_setting, setting
 
 __all__ = ["Adversary", "Bound", "Claim", "GameAdversary", "GameLearner", "Learner", "Moves", "Neighbours"]
 __all__ += ["PrivacyUnit", "Relation", "count_setting", "setting"]
-__all__ += [
-    "BLANK",
-    "Advance",
-    "Arrive",
-    "Commit",
-    "Example",
-    "GradientCanary",
-    "Move",
-    "Queries",
-    "Query",
-    "Ready",
-]
-__all__ += ["Sample", "Train", "TrainWithCanaries", "Training", "Unlabelled"]
+__all__ += ["BLANK", "Advance", "Arrive", "Ask", "Commit", "Example", "GradientCanary", "Move", "Open"]
+__all__ += ["Queries", "Query", "Ready", "Sample", "Stop", "Train", "TrainWithCanaries", "Training"]
+__all__ += ["Unlabelled"]
 __all__ += ["NO_LABEL", "UNSTABLE", "Answer", "Answers", "Hypotheses", "Hypothesis", "Models", "Published"]
-__all__ += ["Received", "Released", "Reply", "Shown", "Trained"]
+__all__ += ["Received", "Released", "Replied", "Reply", "Shown", "Trained"]
 __all__ += ["REFEREES", "Adaptive", "Figure1", "FixedStream", "Oblivious", "OneRun", "Played", "Realizable"]
-__all__ += ["Referee", "Release", "SpecialRound", "Stream", "TrainingRun", "Transcript", "Voting", "play"]
+__all__ += ["Referee", "Release", "Session", "SpecialRound", "Stream", "TrainingRun", "Transcript", "Voting"]
+__all__ += ["play"]
 __all__ += ["AnswerLaw", "Branches", "Density", "Finite", "GaussianVector", "Independent", "Mixture"]
 __all__ += ["OnlineLaw", "Transformed", "ValueLaw", "project"]
 __all__ += ["ERROR", "MISTAKES", "REGRET", "MistakeCounts", "Scorebook"]

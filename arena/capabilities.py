@@ -96,6 +96,11 @@ class HasUserColumn(Protocol):
         """The index of that coordinate, from the end if it is negative; None: there is none."""
 
 
+@runtime_checkable
+class ReportsLoss(Protocol):
+    odometer: str | None  # what says what was lost so far, which is then its claim; None: nothing does
+
+
 class HasRecords(Protocol):
     """A learner that `receives_records`."""
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from audits.api.one_run import OneRunCertificate, audit_one_run, certify_one_run
     from audits.api.race import race, tournament
     from audits.api.search import search
+    from audits.api.session import session
     from audits.api.solve import exact, solve
     from audits.api.stream import stream
     from audits.data.csv_files import load_sample
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 # Verbs.
 __all__ = ["assert_private", "assert_refuted", "audit", "audit_one_run", "certify", "certify_one_run"]
-__all__ += ["exact", "race", "search", "solve", "stream", "tournament"]
+__all__ += ["exact", "race", "search", "session", "solve", "stream", "tournament"]
 # What mechanisms receive: strategies of data.
 __all__ += ["labelled", "neighbours", "records", "table", "table_like", "tables", "vector"]
 # Scores that arrive bit by bit; data from a file; plans, for more control.
@@ -53,6 +54,7 @@ _MODULES = {
     "api.one_run": ("OneRunCertificate", "audit_one_run", "certify_one_run"),
     "api.race": ("race", "tournament"),
     "api.search": ("search",),
+    "api.session": ("session",),
     "api.solve": ("exact", "solve"),
     "api.stream": ("stream",),
     "data.csv_files": ("load_sample",),

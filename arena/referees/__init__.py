@@ -7,6 +7,7 @@ from arena.referees.online import Adaptive, Oblivious, Realizable, SpecialRound
 from arena.referees.predictor import Figure1, Voting
 from arena.referees.referee import REFEREES, Batch, BatchSetup, Probe, Referee, name_protocols
 from arena.referees.release import Release
+from arena.referees.session import Session
 from arena.referees.stream import FixedStream, Stream
 from arena.referees.training_run import OneRun, TrainingRun
 
@@ -19,6 +20,7 @@ __all__ += [
     "Realizable",
     "Referee",
     "Release",
+    "Session",
     "SpecialRound",
     "Stream",
     "TrainingRun",

@@ -303,6 +303,7 @@ def _read_polars_series(value: Any, take: Take) -> Part:
 
 
 _READERS: dict[type, Reader] = {
+    Symbol: lambda value, take: value,
     **dict.fromkeys(
         (type(None), type(Ellipsis), type(NotImplemented), UUID, timezone, ZoneInfo), _read_symbol
     ),

@@ -25,7 +25,6 @@ from audits.adversary_search.evidence import (
     weigh_halves,
 )
 from audits.adversary_search.exploration import (
-    CALLS_AN_EXAMPLE,
     Exploration,
     HypothesisRun,
     detectable_loss,
@@ -184,7 +183,7 @@ class _SearchPlan:
         script = next(self.space.obvious(self.learner, self.protocol), None)
         if script is not None:
             seconds = time_game(self.learner, script, script.referee)
-            calls = CHECKING_CALLS + 2 * CALLS_AN_EXAMPLE * self.examples
+            calls = CHECKING_CALLS + 2 * self.space.calls * self.examples
             jobs = 1 if limits.given else workers.jobs or 1
             announce_cost(self.learner, calls, seconds, limits, announce, jobs=jobs)
 
@@ -378,7 +377,7 @@ class _SearchPlan:
         if games is None or calls:
             least, most = max(_CONFIRM_GAMES, self._least_games), _MAX_CONFIRM_GAMES
             if calls:  # all confirmations together cost as much as what they confirm
-                least, pairs = self._least_games, CALLS_AN_EXAMPLE * self.examples // 2
+                least, pairs = self._least_games, self.space.calls * self.examples // 2
                 most = max(least, int(share_of_error(1.0, number) * pairs))
             enough = min(max(least, enough), most)
             games = enough if games is None else min(games, enough)

@@ -18,7 +18,9 @@ from arena import BudgetExceeded, Claim, InvalidArgument, Learner, PlayerError
 from arena.randomness import block_seed, generator
 from audits.adversary_search.score import OWN_SCORE, Score, simple_scores
 from audits.adversary_search.script import SPACES, Script
-from audits.distinguishers.learned_distinguisher import learn_distinguisher
+from audits.distinguishers.learned_distinguisher import learn_distinguisher, learn_reply_ratios
+from audits.distinguishers.session_features import is_reply
+from audits.distinguishers.view_classifiers import Distinguisher
 from audits.distinguishers.view_features import ViewCounts, join_views
 from audits.runs.blocks import play_block, uses_common_random_numbers
 from audits.runs.plan import LEARNED, SCORE, Plan, describe
@@ -29,6 +31,7 @@ _MAX_THRESHOLDS = 24  # of one score
 _TAILS = 0.5 ** np.arange(5, 9)  # shares of games in rare events, of a score that an adversary returns
 _MAX_SCORES = 160
 _MAX_VIEWS = 1_024  # distinct views above which their frequencies are not learned
+_FEWEST_LEARNED = 64  # pairs from which log ratios of replies are learned
 _MIN_Z = 0.5  # z-score below which bets are not computed
 # Stages: a factor of the number of games, and the z-score that is needed to go on to the next stage.
 _STAGES = (("first", 1.0, 1.5), ("more", 8.0, 2.5), ("most", 64.0, inf))
@@ -246,13 +249,12 @@ class _CrossFit:
         )
         candidates: list[Score | None] = [*scores[:_MAX_SCORES]]
         learned: tuple[np.ndarray, np.ndarray] | None = None
-        if learning and 1 < len(half.rows) <= min(_MAX_VIEWS, half.pairs):
+        learn = _choose_learning(half) if learning else None
+        if learn is not None:
             candidates.append(None)
             # Each fold is scored by the other: a view looks better on its own training data than it is.
-            fold_scores = [
-                learn_distinguisher([folds[1 - k]])(fold)[fold.which].T for k, fold in enumerate(folds)
-            ]
-            of_other = learn_distinguisher([half])(other)[other.which].T
+            fold_scores = [learn(folds[1 - k])(fold)[fold.which].T for k, fold in enumerate(folds)]
+            of_other = learn(half)(other)[other.which].T
             learned = np.concatenate(fold_scores, axis=1), of_other
 
         def compute(score: Score | None, views: ViewCounts) -> np.ndarray:
@@ -293,6 +295,16 @@ class _CrossFit:
                 betting.update(block)
         wealth = [betting.log_wealth_now for betting in tests]
         return float(np.logaddexp.reduce(wealth) - log(len(wealth)))
+
+
+def _choose_learning(half: ViewCounts) -> Callable[[ViewCounts], Distinguisher] | None:
+    """What learns to score views from others: frequencies, if few views are distinct; of the replies of
+    sessions their log ratios; else nothing."""
+    if 1 < len(half.rows) <= min(_MAX_VIEWS, half.pairs):
+        return lambda views: learn_distinguisher([views])
+    if half.pairs >= _FEWEST_LEARNED and sum(map(is_reply, half.names)) > 1:
+        return learn_reply_ratios
+    return None
 
 
 def _choose_thresholds(values: np.ndarray, score: Score | None) -> np.ndarray:

@@ -54,10 +54,7 @@ _FIRST_SHARE = 8  # one in so many explored adversaries enters the first rung
 _KEPT = 2  # one in so many adversaries reaches the next rung
 _RUNG_ROUNDS = 2**21  # rounds of an adversary's games on one rung, in each world
 _PROMISING = 0.5  # z-score that an adversary needs for the second rung, and so much more for each after it
-# Where games are calls: how many a drawn adversary may cost on average, with all further games of the best.
-CALLS_AN_EXAMPLE = 256
 _DRAWING = 0.5  # share of an exploration's calls in which others are drawn; the rest is for the best of them
-_MOST_DOUBLED = 4  # times that the games of an obvious adversary are doubled
 _ABOUT = 0.7  # of the largest z-score, from which on the simplest of the obvious adversaries is preferred
 _RACE_THRESHOLD = 6.0  # nats: they are few, so that chance seldom exceeds it
 _MIN_SHRINKING = 2_048  # calls to shrink, at least; more if it took more to find the adversary
@@ -136,7 +133,7 @@ class HypothesisRun:
         """Play at most `examples` adversaries. The result depends on the arguments only, and on when time is
         over. Raises: whatever a referee raises in a game, except for games that the learner declines."""
         if self._target.learner.one_call_a_game:
-            self._usual_calls = CALLS_AN_EXAMPLE * examples
+            self._usual_calls = SPACES[self._protocol].calls * examples
         with count_games() as self._count:
             return self._run(examples)
 
@@ -226,7 +223,10 @@ class HypothesisRun:
                 return
             z[script] = -inf if evidence is None else evidence.z
             pairs[script] *= 2 if doubled[script] else 1  # as many as it has played so far
-            if z[script] <= doubled[script] * _PROMISING or doubled[script] == _MOST_DOUBLED:
+            if (
+                z[script] <= doubled[script] * _PROMISING
+                or doubled[script] == SPACES[self._protocol].doublings
+            ):
                 del z[script]
 
     def _simplify(self, script: Script, pairs: int, calls: int) -> None:

@@ -123,7 +123,8 @@ class SearchSpace:
     draw: of a learner, a protocol, the most rounds and the user's data, the kinds of scripts.
     opening: the moves before the first step, after the training sets.
     rounds: of a game at most, unless a setting of the learner is larger; 0: a game has none.
-    pairs: of games at least, with which adversaries are weighed.
+    pairs: of games at least, with which adversaries are weighed. calls: games that one may cost on average,
+    in both worlds, where each is a call. doublings: of the games of one that is obvious, at most.
     obvious: of a learner and a protocol, scripts that are played before others, the simplest first.
     simplify: of a learner and a script, simpler ones that may show the same.
     scores: of views, further simple scores that may distinguish the worlds.
@@ -134,6 +135,8 @@ class SearchSpace:
     opening: tuple[type[Move], ...] = ()
     rounds: int = 0
     pairs: int = 256
+    calls: int = 256
+    doublings: int = 4
     obvious: Callable[[Learner, str], Iterator[Script]] = lambda learner, protocol: iter(())
     simplify: Callable[[Learner, Script], Iterator[Script]] = lambda learner, script: iter(())
     scores: Callable[[ViewCounts], Iterable[Score]] = lambda views: ()

@@ -9,6 +9,8 @@ from arena import InvalidArgument, Relation
 from arena.privacy_curves import PrivacyCurve
 from audits.adversary_search.adversary_search import ERROR, EXAMPLES, SearchProgress
 from audits.adversary_search.adversary_search import search as search_adversary
+from audits.adversary_search.odometer_search import EXAMPLES as ODOMETER_EXAMPLES
+from audits.adversary_search.odometer_search import OdometerResult, reports_loss, search_odometer
 from audits.adversary_search.search_report import SearchResult
 from audits.api.audit import claim_for_function, split_settings
 from audits.api.user_data import read_data
@@ -40,7 +42,7 @@ def search(
     max_seconds: float | None = None,
     progress: Callable[[SearchProgress], None] | None = None,
     announce: Callable[[str], None] | None = None,
-) -> SearchResult:
+) -> SearchResult | OdometerResult:
     """Search for an adversary that refutes a learner's claim of privacy.
 
     learner, make, settings, curve, neighbours, user: as in `audits.audit`, and so data, whose examples are
@@ -51,6 +53,8 @@ def search(
     max_calls, max_seconds, announce: as in `audits.audit`; with a limit, one process searches.
     progress: called after every adversary.
 
+    A session with an odometer, whose claim is what it reports, gives an `OdometerResult`.
+
     Raises: as `audits.adversary_search.search`.
     """
     asked = split_settings(settings)
@@ -58,6 +62,11 @@ def search(
     sample, asked = read_data(learner, data, None, asked, neighbours, user)
     asked = claim_for_function(learner, asked, epsilon, delta)
     player = configure_learner(learner, asked["learner"], sample)
+    if reports_loss(player) and epsilon is None:
+        few = {name: value for name, value in (("games", games),) if value is not None}
+        return search_odometer(
+            player, error=error, examples=min(examples, ODOMETER_EXAMPLES), seed=seed, **few
+        )
     curve, epsilon, delta = resolve_curve(curve, epsilon, delta, player)
     epsilon, delta = resolve_claim(player, epsilon, delta, purpose="refute", option="epsilon=..., in nats")
     for name, value in (("epsilon", epsilon), ("delta", delta), ("error", error)):

@@ -12,6 +12,7 @@ from arena import InvalidArgument
 from arena.settings import check_value, less_than, more_than
 from audits.adversary_search import SPACES
 from audits.adversary_search.adversary_search import ERROR, EXAMPLES, SearchProgress
+from audits.adversary_search.odometer_search import OdometerResult, reports_loss
 from audits.api.search import search as search_adversary
 from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.completion import complete_learners
@@ -94,7 +95,7 @@ def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> int:
     if settings["adversary"]:
         raise click.UsageError("A search makes its own adversary, which has no settings.")
     learner = configure_learner(asked.learner, settings["learner"], sample)
-    if asked.curve is None:  # refused before anything is written
+    if asked.curve is None and not reports_loss(learner):  # refused before anything is written
         resolve_claim(learner, asked.epsilon, asked.delta, purpose="refute")
     error = asked.error
     if error is None:
@@ -131,6 +132,9 @@ def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> int:
             max_seconds=asked.max_seconds,
             announce=output.print_cost,
         )
+    if isinstance(result, OdometerResult):
+        output.print_result(result)
+        return REFUTED if result.refuted else 0
     words = [asked.learner, *(word for pair in asked.settings for word in ("--set", pair))]
     name = shlex.join([*words, *asked.list_record_options(learner)])
     result = attrs.evolve(result, given=name, file=asked.file)

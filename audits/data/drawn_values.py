@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -22,9 +22,14 @@ _DRAWS = 200  # of a strategy, which show the values that it may draw
 MOST_EXAMPLES = 64  # of these that a search uses
 
 
-def draw_values(strategy: st.SearchStrategy[Any], what: str, number: int = _DRAWS) -> list[Any]:
-    """Distinct values that a strategy draws, always the same ones, the simplest first.
-    Raises: InvalidArgument if it draws nothing."""
+def draw_values(
+    strategy: st.SearchStrategy[Any],
+    what: str,
+    number: int = _DRAWS,
+    key: Callable[[Any], Any] | None = None,
+) -> list[Any]:
+    """Distinct values that a strategy draws, always the same ones, the simplest first. key: by which they are
+    distinct; default: that of records. Raises: InvalidArgument if it draws nothing."""
     drawn: list[Any] = []
 
     @settings(
@@ -51,11 +56,11 @@ def draw_values(strategy: st.SearchStrategy[Any], what: str, number: int = _DRAW
             f"the strategy of {what} raised {describe_error(error)}" + (f" ({place})" if place else ""),
             value=strategy,
         ) from error
-    return order_values(drawn)
+    return order_values(drawn, key)
 
 
-def order_values(values: Sequence[Any]) -> list[Any]:
-    distinct = {_key_of(value): value for value in values}
+def order_values(values: Sequence[Any], key: Callable[[Any], Any] | None = None) -> list[Any]:
+    distinct = {(key or _key_of)(value): value for value in values}
     return sorted(distinct.values(), key=_measure)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from audits.distinguishers.marginal_ratios import Entries, MarginalCounts, QuadrantEvents, bound_log_ratios
 from audits.distinguishers.pattern_ratios import PatternRatios
+from audits.distinguishers.session_features import is_reply
 from audits.distinguishers.summaries import Summary
 from audits.distinguishers.view_classifiers import (
     BoostedTrees,
@@ -159,6 +160,12 @@ def learn_distinguisher(blocks: Sequence[ViewCounts]) -> Distinguisher:
         return ViewFrequencies.fit(views)
     additive = MarginalCounts.of(Entries(views.names, False), views).ratios(1)
     return BoostedTrees.fit(views, additive)
+
+
+def learn_reply_ratios(views: ViewCounts) -> Distinguisher:
+    """The sum of the log ratios of what sessions replied, for few games of many different views."""
+    names = tuple(name for name in views.names if is_reply(name))
+    return MarginalCounts.of(Entries(names, False), views).ratios(1)
 
 
 class TrainingGames:

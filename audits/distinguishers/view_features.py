@@ -16,8 +16,10 @@ import numpy as np
 
 from arena import Answer, Answers, InvalidArgument, Models, Played, Published, Received, Reply
 from arena.messages import list_answers
+from arena.referees.session_moves import Replied
 from arena.released.encoding import ABSENT, value_columns
 from arena.sample import freeze
+from audits.distinguishers.session_features import OF_QUERY, REPLY, session_columns
 from audits.statistics.score_pairs import PairCounts, Unpacker, check_counts, check_indices, smallest_type
 
 MAX_ROUNDS = 64  # answers that are features by themselves; longer games give sums over stretches of rounds
@@ -107,14 +109,15 @@ def list_released_columns(
     finite: whether infinities and NaN are replaced, as in the features of views."""
     values: list[np.ndarray] = []
     releases = [release for reply in replies if isinstance(reply, Published) for release in reply.releases]
+    columns = session_columns([reply for reply in replies if isinstance(reply, Replied)], games)
+    columns |= _list_stream_columns(releases) if releases else {}
     for reply in replies:
         if isinstance(reply, Published):
             continue
         if isinstance(reply, Models):
             values.append(_describe_moves(reply.parameters))
-        elif not isinstance(reply, (Answer, Answers, Received)):  # these are features as answers
+        elif not isinstance(reply, (Answer, Answers, Received, Replied)):  # the first three are answers
             values += reply.parts
-    columns = _list_stream_columns(releases) if releases else {}
     for number, value in enumerate(values, start=1):
         if len(values) == 1:
             columns |= value_columns(value, "value")
@@ -170,7 +173,7 @@ def _select_columns(rows: np.ndarray, names: tuple[str, ...], wanted: tuple[str,
 
 def is_released(name: str) -> bool:
     """Whether a feature is one of a released value or hypothesis."""
-    return name.startswith(("value", "hypothesis "))
+    return name.startswith(("value", "hypothesis ", REPLY, OF_QUERY))
 
 
 @attrs.frozen(eq=False)

@@ -172,7 +172,8 @@ class _Writer:
     def _write_fields(self, record: Any) -> Iterable[_Code]:
         """Required fields by their place, the others by name."""
         unrepeated = isinstance(record, Dataset) and record.size == len(record.counts)
-        for field in attrs.fields(type(record)):
+        # A class may inherit fields that are given by name.
+        for field in sorted(attrs.fields(type(record)), key=_is_named):
             value = getattr(record, field.name)
             is_default = repr(value) == repr(get_default(field, record)) or (
                 unrepeated and field.name == "counts"
@@ -181,8 +182,7 @@ class _Writer:
                 continue
             if isinstance(value, np.ndarray) and field.converter is not None:
                 value = value.tolist()
-            by_name = field.kw_only or field.default is not attrs.NOTHING
-            yield self.write(value, f"{field.alias}=" if by_name else "")
+            yield self.write(value, f"{field.alias}=" if _is_named(field) else "")
 
     def _find(self, item: Any) -> str:
         """The name of a class or a function; what defines it is noted."""
@@ -225,6 +225,10 @@ class _Writer:
         free = next(each for each in names if used.get(each, code) == code)
         self.lines[free] = f"{free} = {code}"
         return free
+
+
+def _is_named(field: attrs.Attribute[Any]) -> bool:
+    return field.kw_only or field.default is not attrs.NOTHING
 
 
 def _find_attribute(module: ModuleType, item: Any) -> str | None:

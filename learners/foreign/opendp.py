@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.claims import Claim
+from arena.claims import Claim, Relation
 from arena.errors import InvalidArgument, UnknownRelease, Unsupported
 from arena.privacy_curves import ConcentratedCurve, PrivacyCurve
 from arena.sample import Sample
@@ -84,36 +84,8 @@ class OpenDP(ForeignClaim):
 
     def _evaluate_map(self) -> tuple[float, float, PrivacyCurve | None]:
         """(ε, δ) of the privacy map at d_in, and its privacy curve, if it has one."""
-        measurement = self.mechanism
-        self._check_distance(str(measurement.input_metric))
-        measure = str(measurement.output_measure)
-        integer = not str(measurement.input_distance_type).startswith("f")
-        d_in = ceil(self.d_in) if integer else float(self.d_in)  # never less than the setting
-        curve: PrivacyCurve | None = None
-        if measure == "ZeroConcentratedDivergence":
-            rho = float(measurement.map(d_in))
-            curve = ConcentratedCurve(rho) if 0 < rho < inf else None
-            try:
-                from opendp.combinators import make_zCDP_to_approxDP
-            except ImportError as error:
-                raise missing_library(self.library, error) from error
-            measurement, measure = make_zCDP_to_approxDP(measurement), "SmoothedMaxDivergence"
-        loss = measurement.map(d_in)
-        if measure == "MaxDivergence":
-            return float(loss), 0.0, None
-        if measure == "Approximate(MaxDivergence)":
-            return float(loss[0]), float(loss[1]), None
-        if measure != "SmoothedMaxDivergence":
-            raise Unsupported(
-                "the map of a measurement must be about (ε, δ) or zero-concentrated privacy",
-                value=measure,
-                remedy="Convert it where it is made (opendp.combinators).",
-            )
-        if self.delta is None:
-            raise InvalidArgument(
-                "the measurement has a privacy profile, so that its claim depends on δ", remedy="Set delta."
-            )
-        return float(loss.epsilon(self.delta)), self.delta, curve
+        self._check_distance(str(self.mechanism.input_metric))
+        return evaluate_map(self.mechanism, self.d_in, self.delta)
 
     def _check_distance(self, metric: str) -> None:
         distance, moves = 1 if self.receives in COUNTS else 0, not self.relation.adds_or_removes
@@ -137,6 +109,49 @@ class OpenDP(ForeignClaim):
                 value=self.d_in,
                 remedy=f"Set d_in to {distance}.",
             )
+
+
+def evaluate_map(
+    measurement: Any, distance: float, delta: float | None
+) -> tuple[float, float, PrivacyCurve | None]:
+    """(ε, δ) of the privacy map of a measurement at d_in = `distance`, and its privacy curve, if it has one.
+    Raises: InvalidArgument if δ is missing; Unsupported for another measure of privacy."""
+    measure = str(measurement.output_measure)
+    integer = not str(measurement.input_distance_type).startswith("f")
+    d_in = ceil(distance) if integer else float(distance)  # never less than the setting
+    curve: PrivacyCurve | None = None
+    if measure == "ZeroConcentratedDivergence":
+        rho = float(measurement.map(d_in))
+        curve = ConcentratedCurve(rho) if 0 < rho < inf else None
+        try:
+            from opendp.combinators import make_zCDP_to_approxDP
+        except ImportError as error:
+            raise missing_library(OpenDP.library, error) from error
+        measurement, measure = make_zCDP_to_approxDP(measurement), "SmoothedMaxDivergence"
+    loss = measurement.map(d_in)
+    if measure == "MaxDivergence":
+        return float(loss), 0.0, None
+    if measure == "Approximate(MaxDivergence)":
+        return float(loss[0]), float(loss[1]), None
+    if measure != "SmoothedMaxDivergence":
+        raise Unsupported(
+            "the map of a measurement must be about (ε, δ) or zero-concentrated privacy",
+            value=measure,
+            remedy="Convert it where it is made (opendp.combinators).",
+        )
+    if delta is None:
+        raise InvalidArgument(
+            "the measurement has a privacy profile, so that its claim depends on δ", remedy="Set delta."
+        )
+    return float(loss.epsilon(delta)), delta, curve
+
+
+def find_distance(metric: str, relation: Relation) -> int | None:
+    """The distance of neighbouring vectors; None if it has no bound, as of vectors of unequal length."""
+    moves = not relation.adds_or_removes
+    if metric.startswith(_BY_TWO):
+        return (2 if moves else 1) * relation.size
+    return relation.size if moves and metric.startswith(_EQUAL_SIZES) else None
 
 
 def _check_released(released: Any) -> Any:

@@ -273,7 +273,7 @@ def test_a_search_whose_adversaries_are_all_declined_is_an_error(monkeypatch: py
 # --- bad input --------------------------------------------------------------------------------------------
 
 
-PROTOCOLS = "Figure1, Voting, Release, SpecialRound, TrainingRun, Stream, FixedStream"
+PROTOCOLS = ", ".join(SPACES)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,6 @@ from arena import InvalidArgument, NothingTested, play
 from arena.engine import count_games
 from arena.testing import check_learner
 from audits.adversary_search import SPACES, adversary_search
-from audits.adversary_search.exploration import CALLS_AN_EXAMPLE
 from audits.runs import limits
 from audits.runs.limits import CHECKING_CALLS, Limits
 from learners.foreign.function import Function
@@ -101,7 +100,7 @@ def test_a_search_that_finds_nothing_makes_no_more_calls_than_it_says(
 
     result = audits.search(learner_of(slow), examples=40)
     assert not result.refuted
-    most = CHECKING_CALLS + 2 * CALLS_AN_EXAMPLE * 40
+    most = CHECKING_CALLS + 2 * SPACES["Release"].calls * 40
     assert counter.calls <= most
     assert f"slow: at most {most:,} calls, of 50 ms each, about 17 minutes in all" in caplog.text
     assert result.detectable is not None

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import strategies as st
+from support.flawed_sessions import AGES, Odometer
 from support.paths import ROOT
 
 import audits
@@ -52,6 +54,13 @@ PAGES: dict[str, Callable[[Path], str]] = {
         "noisy-votes", rounds=1, settings={"size": 5, "answers": 1}
     ).to_html(),
     "SearchResult": lambda folder: audits.search("laplace-count", examples=2, games=200).to_html(),
+    "OdometerResult": lambda folder: audits.search(
+        audits.session(
+            Odometer, data=AGES, ask=st.just((5, 1.0)), odometer="spent", neighbours="add or remove one"
+        ),
+        examples=2,
+        games=64,
+    ).to_html(),
     "RaceResult": lambda folder: audits.race(["soa"], "shattered-tree", rounds=5, games=2).to_html(),
     "TournamentResult": lambda folder: audits.tournament(
         ["laplace-count"], ["count-swap"], games=50

@@ -1,0 +1,204 @@
+"""Searches of sessions: what they find unaided, and correct ones that they do not refute."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+from support.flawed_sessions import AGES, CASES, HalfOdometer, Odometer, Server, SessionCase
+from support.paths import ROOT
+
+import audits
+from arena import InvalidArgument, Learner, Session, play
+from arena.records import Records
+from audits.adversary_search import SPACES, Script
+from audits.adversary_search.protocols.session_probes import list_queries, probe_queries
+from audits.adversary_search.protocols.session_scripts import AskByReplies, AskQuery, OpenSession
+from audits.distinguishers.view_features import view_features
+
+BY_NAME = {case.name: case for case in CASES}
+QUICK = ("exhausted", "sums", "seeded", "empty", "flipped", "shared")
+
+
+def make(case: SessionCase, factory: type) -> Learner:
+    given: dict[str, Any] = {"data": case.data, "ask": case.ask, "open": case.children}
+    return audits.session(factory, epsilon=case.epsilon, neighbours=case.neighbours, **given)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", QUICK)
+def test_a_flawed_session_is_refuted_unaided(name: str) -> None:
+    case = BY_NAME[name]
+    assert audits.search(make(case, case.flawed)).refuted
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BY_NAME)
+@pytest.mark.parametrize("seed", range(3))
+def test_every_flawed_session_is_refuted(name: str, seed: int) -> None:
+    case = BY_NAME[name]
+    assert audits.search(make(case, case.flawed), seed=seed).refuted
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BY_NAME)
+def test_no_twin_is_refuted(name: str) -> None:
+    case = BY_NAME[name]
+    assert not audits.search(make(case, case.twin), examples=200).refuted
+
+
+@pytest.mark.thorough
+def test_a_twin_is_not_refuted() -> None:
+    case = BY_NAME["sums"]
+    assert not audits.search(make(case, case.twin), examples=40).refuted
+
+
+@pytest.mark.thorough
+def test_an_odometer_that_reports_half_is_refuted_and_a_true_one_is_not() -> None:
+    settings: dict[str, Any] = {
+        "data": AGES,
+        "ask": st.tuples(st.integers(0, 100), st.sampled_from([0.5, 1.0])),
+        "odometer": "spent",
+        "neighbours": "add or remove one",
+    }
+    result = audits.search(audits.session(HalfOdometer, **settings), examples=20)
+    assert result.refuted
+    assert result.games <= 2_000
+    assert not audits.search(audits.session(Odometer, **settings), examples=10).refuted
+
+
+def test_probing_finds_what_differs() -> None:
+    learner = make(BY_NAME["refunded"], Server)
+    found = probe_queries(learner, Records([]), Records([50]))
+    assert min(found.telling) >= 50 > max(found.still)
+    both = probe_queries(learner, Records([20]), Records([20, 50]))
+    assert both.opposites == ()
+
+
+def test_probing_finds_opposite_queries() -> None:
+    class Ranges(Server):
+        def count(self, query: tuple[int, int]) -> int:
+            return sum(query[0] <= value < query[1] for value in self.data)
+
+    ranges = st.tuples(st.integers(0, 9), st.integers(0, 9))
+    learner = audits.session(Ranges, data=st.lists(st.integers(0, 9)), ask=ranges, epsilon=1.0)
+    up, down = probe_queries(learner, Records([2]), Records([7])).opposites[0]
+    assert up[0] <= 7 < up[1]
+    assert down[0] <= 2 < down[1]
+
+
+def test_queries_that_no_code_can_write_are_named_by_their_place() -> None:
+    class Applied(Server):
+        def answer(self, query: Any) -> float:
+            return float(query(self.data)) + self.noise(query)
+
+    learner = audits.session(Applied, data=AGES, ask=[len, lambda data: sum(data)], epsilon=1.0)
+    assert list(map(repr, list_queries(learner))) == ["QueryAt(0)", "QueryAt(1)"]
+    assert audits.search(learner, examples=30).refuted  # one more record, or a larger one, by noise of 4
+
+
+def test_several_methods_are_asked_by_name() -> None:
+    class Two(Server):
+        def total(self, limit: int) -> float:
+            return float(sum(min(value, limit) for value in self.data))
+
+    ask = {"ask": st.integers(0, 9), "total": st.integers(0, 9)}
+    learner = audits.session(Two, data=AGES, ask=ask, epsilon=1.0)
+    assert {query.method for query in list_queries(learner)} == {"ask", "total"}
+
+
+class Private:
+    """Randomised response about whether a query is even."""
+
+    loss = 1.0
+
+    def __init__(self, data: list[int], rng: np.random.Generator) -> None:
+        self.rng = rng
+
+    def ask(self, query: int) -> bool:
+        return bool((query % 2 == 0) ^ (self.rng.random() < 1 / (1 + np.exp(self.loss))))
+
+
+class OneCoin(Private):
+    """The coin is drawn once, and a query whose answer is known shows it."""
+
+    def __init__(self, data: list[int], rng: np.random.Generator) -> None:
+        self.flip = rng.random() < 1 / (1 + np.e)
+
+    def ask(self, query: int) -> bool:
+        return bool((query % 2 == 0) ^ self.flip)
+
+
+@pytest.mark.thorough
+def test_claims_may_protect_queries() -> None:
+    given: dict[str, Any] = {"data": AGES, "ask": st.integers(0, 9), "epsilon": 1.0, "protects": "queries"}
+    assert audits.search(audits.session(OneCoin, **given), examples=60).refuted
+    assert not audits.search(audits.session(Private, **given), examples=30).refuted
+
+
+@pytest.mark.parametrize("games", [2, 40])
+def test_features_of_a_game_do_not_depend_on_other_games(games: int) -> None:
+    case = BY_NAME["refunded"]
+    adaptive = AskByReplies(above=0.0, one=80, zero=10, times=2)
+    script = Script(
+        protocol="Session",
+        world_0=Records([1]),
+        world_1=Records([1, 2]),
+        steps=(AskQuery(50), adaptive, AskQuery(50)),
+    )
+    learner = make(case, case.flawed)
+    names = tuple(view_features(_play(learner, script, 40)).names)
+    few, many = (view_features(_play(learner, script, number)).columns(names) for number in (games, 40))
+    assert np.array_equal(few, many[:games])
+
+
+def _play(learner: Learner, script: Script, games: int) -> Any:
+    return play(learner, script, Session(), games=games, seed=5, worlds=np.zeros(games, bool), record=True)
+
+
+@pytest.mark.thorough
+def test_scripts_open_sessions_at_once() -> None:
+    case = BY_NAME["lazy"]
+    scripts = list(SPACES["Session"].obvious(make(case, case.flawed), "Session"))
+    assert max(sum(isinstance(step, OpenSession) for step in script.steps) for script in scripts) >= 8
+
+
+def test_objects_that_cannot_be_asked_are_refused() -> None:
+    class Mute:
+        def __init__(self, data: list[int], rng: np.random.Generator) -> None:
+            pass
+
+    class Broken(Server):
+        def answer(self, query: int) -> float:
+            raise RuntimeError("no database")
+
+    given: dict[str, Any] = {"data": AGES, "ask": st.integers(0, 9)}
+    with pytest.raises(InvalidArgument, match="InvalidArgument: the object of a session has a method"):
+        audits.session(Mute, **given)
+    with pytest.raises(
+        InvalidArgument, match="for all of the first queries, got 'RuntimeError: no database'"
+    ):
+        audits.session(Broken, **given)
+    with pytest.raises(InvalidArgument, match="queries are given by a strategy or a list"):
+        audits.session(Server, data=AGES, ask=3)
+
+
+GUIDE = ROOT / "docs" / "guides" / "audit_an_interactive_system.md"
+
+
+@pytest.mark.thorough
+def test_the_code_of_the_guide_finds_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    server, odometer, _ = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+    names: dict[str, Any] = {"__name__": __name__}
+    exec(server, names)
+    assert "Server: refuted" in names["result"].headline
+    exec(odometer, names)
+    assert "Odometer: refuted, it reports at least" in capsys.readouterr().out
+    names = {"__name__": __name__}
+    exec(
+        server.replace("return count\n", "return query\n").replace("(server)", "(server, examples=20)"), names
+    )
+    assert not names["result"].refuted
