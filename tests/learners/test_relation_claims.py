@@ -20,11 +20,13 @@ from arena.concepts import DecisionLists, Thresholds
 from arena.concepts.features import Variables
 from arena.privacy_curves import GroupCurve
 from audits.adversary_search.script_strategies import neighbours
+from audits.data.schemas import find_schema
 from audits.registry.players import LEARNERS
 from learners.everlasting.generic_bbl import GenericBBL
 from learners.lists.private_decision_list import ListChoice
 from learners.releases.choices import ExponentialChoice
 from learners.releases.counts import GaussianCount, GeometricCount
+from learners.streams.counters import AnnouncedSampling
 from learners.training.dp_fedavg import DPFedAvg
 from learners.training.dp_sgd import DPFTRL, DPSGD
 from learners.training.noisy_sums_state import FIXED, POISSON, SHUFFLED
@@ -38,7 +40,10 @@ RELATIONS = [
 ]
 QUICK = {"size": 20, "batch": 4, "steps": 3}  # of training runs
 GIVEN: dict[str, dict[str, Any]] = {
-    "function": {"function": len, "epsilon": 1.0, "users": -1, "dimension": 2}
+    "function": {"function": len, "epsilon": 1.0, "users": -1, "dimension": 2},
+    "session": {"factory": list, "schema": find_schema(st.lists(st.integers(0, 1), min_size=1, max_size=4)), "epsilon": 1.0},
+    "stream": {"make": dict, "epsilon": 1.0},
+    "fixed-stream": {"make": dict, "epsilon": 1.0},
 }
 WITHOUT_CHANCE = [DPSGD(**QUICK, sampling=SHUFFLED), DPSGD(size=20, batch=20, steps=3), DPFTRL(**QUICK)]
 BY_CHANCE = [DPSGD(**QUICK), DPSGD(**QUICK, sampling=FIXED), DPFedAvg(**QUICK)]  # slower to account for
@@ -77,7 +82,9 @@ def test_a_claim_names_its_relation_and_keeps_delta(kind: type[Learner]) -> None
             claim = learner.claim
         except Unsupported:
             continue  # nothing is known about this relation
-        check_claim(claim, relation, getattr(learner, "delta", None) or 0.0)
+        # The δ of sampling follows from its rate; all others have none, or are asked for it.
+        asked = 1.0 if isinstance(learner, AnnouncedSampling) else getattr(learner, "delta", None) or 0.0
+        check_claim(claim, relation, asked)
         answers += 1
     assert answers > 1
 

@@ -214,7 +214,7 @@ def test_players_are_chosen_by_a_word_and_by_protocol() -> None:
     assert players
     assert all("Release" in player["protocols"] for player in players)
     assert listing.text("no-such-word") == "No player fits.\n"
-    assert "There are: Adaptive, Figure1" in listing.refusal("--protocol", "Figur1")
+    assert "Did you mean Figure1?" in listing.refusal("--protocol", "Figur1")
 
 
 def test_mechanisms_to_test_audits_on_stand_apart_from_learners() -> None:
