@@ -38,11 +38,12 @@ class Factorisation:
 
     def sensitivity(self, rounds: int = 1) -> float:
         """The L2 distance by which records of so many rounds, each changed by at most 1, move the numbers. It
-        is exact for one; for k it is the bound √(k·max_i (sum of the k largest |G_ij|)), G = Cᵀ·C."""
+        is exact for one; for k it is a bound: the root of the sum of the k largest s_i, where s_i is the
+        sum of the k largest |G_ij|, G = Cᵀ·C."""
         if rounds == 1:
             return float(self.norms.max())
-        gram = np.sort(np.abs(self.encoder.T @ self.encoder), axis=1)[:, ::-1][:, :rounds]
-        return float(np.sqrt(min(rounds, len(gram)) * gram.sum(axis=1).max()))
+        gram = np.sort(np.abs(self.encoder.T @ self.encoder), axis=1)[:, -rounds:]
+        return float(np.sqrt(np.sort(gram.sum(axis=1))[-rounds:].sum()))
 
 
 @lru_cache(maxsize=32)

@@ -13,6 +13,7 @@ from arena import Adversary, InvalidArgument, Neighbours, Sample, TrainingRun, U
 from arena.testing import check_learner
 from audits.runs.verdict import Verdict
 from learners.foreign.library_training import JaxPrivacySGD, LibrarySGD, OpacusSGD
+from learners.mechanisms.factorisations import BANDED, ROOT, factorise
 
 installed = pytest.mark.filterwarnings("ignore")
 
@@ -119,3 +120,24 @@ def test_a_step_is_the_clipped_sum_and_noise() -> None:
     run_of_library.make_step([(np.array([0.0, 1.0]), 0, np.array([0.0, 7.0]))])
     # The gradient of the first, -5 along its point, is clipped to 1, and the two that are chosen from 7.
     assert run_of_library.read_model() == pytest.approx([1 / 3, -2 / 3], abs=1e-4)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("rounds", [16, 37])
+def test_factorisations_are_those_of_jax_privacy(rounds: int) -> None:
+    toeplitz = pytest.importorskip("jax_privacy.matrix_factorization.toeplitz")
+    sensitivity = pytest.importorskip("jax_privacy.matrix_factorization.sensitivity")
+    root = toeplitz.optimal_max_error_strategy_coefs(rounds)
+    for kind, coefficients in ((ROOT, root), (BANDED, root[:8])):
+        ours = factorise(kind, rounds, bands=8)
+        theirs = np.asarray(toeplitz.materialize_lower_triangular(coefficients, rounds))
+        assert ours.encoder == pytest.approx(theirs, abs=1e-5)  # they compute in single precision
+        assert ours.sensitivity() == pytest.approx(
+            float(sensitivity.single_participation_sensitivity(theirs)), rel=1e-5
+        )
+        assert (ours.decoder**2).sum(axis=1) == pytest.approx(
+            np.asarray(toeplitz.per_query_error(strategy_coef=coefficients, n=rounds)), rel=1e-4
+        )
+        for users in (2, 5):
+            bound = float(sensitivity.get_min_sep_sensitivity_upper_bound(theirs, 1, users))
+            assert ours.sensitivity(users) == pytest.approx(bound, rel=1e-4)

@@ -97,6 +97,6 @@ def test_neighbours_are_at_most_d_in_apart() -> None:
 @pytest.mark.thorough
 def test_the_code_of_the_guide_runs(capsys: pytest.CaptureFixture[str]) -> None:
     page = (ROOT / "docs" / "guides" / "audit_an_interactive_system.md").read_text(encoding="utf-8")
-    code = re.findall(r"```python\n(.*?)```", page, re.DOTALL)[-1]
+    (code,) = re.findall(r"## OpenDP.*?```python\n(.*?)```", page, re.DOTALL)
     exec(code, {"__name__": __name__, "audits": audits, "st": st})
     assert "make_filter: nothing found" in capsys.readouterr().out
