@@ -191,7 +191,9 @@ GUIDE = ROOT / "docs" / "guides" / "audit_an_interactive_system.md"
 
 @pytest.mark.thorough
 def test_the_code_of_the_guide_finds_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
-    server, odometer, _, streams = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+    server, odometer, _, streams = re.findall(
+        r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL
+    )
     names: dict[str, Any] = {"__name__": __name__}
     exec(server, names)
     assert "Server: refuted" in names["result"].headline
