@@ -18,7 +18,8 @@ from audits.solver.choice_of_samples import pose_against, pose_every_vote
 from audits.solver.game_value import GameSolution, end_before_second_challenge, extract_decisions
 from audits.solver.linear_game import LinearGame
 from audits.solver.matrix_games import answer_game, challenge_game, online_game
-from audits.solver.played_games import BestAdversary, ExampleGame, PosedGame, QueryGame
+from audits.solver.played_games import BestAdversary
+from audits.solver.posed_games import ExampleGame, PosedGame, QueryGame
 
 EPSILONS = np.array([0.0, 0.1, 0.3])
 TWO_POINTS, THREE_POINTS = {"concepts": "thresholds:1..2"}, {"concepts": "thresholds:1..3"}
