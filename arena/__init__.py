@@ -26,6 +26,7 @@ from arena.laws import (
     Independent,
     Mixture,
     OnlineLaw,
+    StreamLaw,
     Transformed,
     ValueLaw,
     project,
@@ -91,7 +92,7 @@ __all__ += ["REFEREES", "Adaptive", "Figure1", "FixedStream", "Oblivious", "OneR
 __all__ += ["Referee", "Release", "Session", "SpecialRound", "Stream", "TrainingRun", "Transcript", "Voting"]
 __all__ += ["play"]
 __all__ += ["AnswerLaw", "Branches", "Density", "Finite", "GaussianVector", "Independent", "Mixture"]
-__all__ += ["OnlineLaw", "Transformed", "ValueLaw", "project"]
+__all__ += ["OnlineLaw", "StreamLaw", "Transformed", "ValueLaw", "project"]
 __all__ += ["ERROR", "MISTAKES", "REGRET", "MistakeCounts", "Scorebook"]
 __all__ += ["ArenaError", "BudgetExceeded", "CannotBeSent", "InternalError", "InvalidArgument"]
 __all__ += ["LearnerFails", "NotConforming", "NothingTested", "PlayerError", "PlaysAlone"]

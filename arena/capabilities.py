@@ -10,7 +10,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from arena.concepts import ConceptClass
-    from arena.laws import OnlineLaw
+    from arena.laws import OnlineLaw, StreamLaw
     from arena.records import Records
     from arena.sample import Sample
     from arena.schemas.schema import Schema
@@ -223,6 +223,12 @@ class ComparesCosts(Protocol):
 class DeclaresOnlineLaw(Protocol):
     def online_law(self) -> OnlineLaw[Any]:
         """The distribution. Raises: Unsupported if it is not known with these settings."""
+
+
+@runtime_checkable
+class DeclaresStreamLaw(Protocol):
+    def stream_law(self) -> StreamLaw:
+        """As `online_law`, of what is published of a stream."""
 
 
 # --- adversaries --------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Output distributions of learners, for exact audits and likelihood ratios. No game shows one.
 
 Under `Release` a learner may have a `ValueLaw`, of the released value or concept, and under `FixedStream` of
-all releases; under `Figure1` and `Voting` an `AnswerLaw`; online, with few hypotheses, an `OnlineLaw`.
+all releases; under `Figure1` and `Voting` an `AnswerLaw`; online `OnlineLaw`, under `Stream` a `StreamLaw`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import numpy as np
 
 from arena.errors import InvalidArgument
 from arena.messages import Hypothesis
-from arena.parcels import callable_name, fingerprint
 from arena.released.encoding import encode_values, fit_rows
 from arena.sample import freeze, hash_rows
 
@@ -45,6 +44,20 @@ class AnswerLaw(ABC):
     def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
         """(k, n, m): the measures over the next states after the queries x (n, ...), for measures (n, m) now.
         Entry [o, g] is the part of measure g with outcome o. A halted game is not asked again."""
+
+
+class StreamLaw(AnswerLaw):
+    """The distribution of what a learner publishes of a stream, as such a chain: queries are records, and
+    outcome o is values[o]. values: (k, ...) distinct. records: (p, ...), such that every other record is
+    treated like one of these. rounds: the most of a stream, or None."""
+
+    values: np.ndarray
+    records: np.ndarray
+    rounds: int | None = None
+
+    @property
+    def outcomes(self) -> tuple[tuple[int, bool], ...]:  # type: ignore[override]
+        return tuple((number, False) for number in range(len(self.values)))
 
 
 class OnlineLaw(ABC, Generic[S]):
@@ -246,16 +259,6 @@ class Transformed(ValueLaw):
         return self.law.log_density(self.inverse(np.asarray(values)))
 
 
-def check_same_function(one: Transformed, other: Transformed) -> None:
-    """Raises: InvalidArgument if two distributions have different functions and so cannot be compared."""
-    if fingerprint(one.inverse) != fingerprint(other.inverse):
-        raise InvalidArgument(
-            "the function of a Transformed must be the same for all data",
-            value=[callable_name(law.inverse) for law in (one, other)],
-            remedy="Put what depends on the data into its law.",
-        )
-
-
 @attrs.frozen(eq=False)
 class Mixture(ValueLaw):
     """A choice among distributions, by weights (k,) of sum 1, that the value does not show. A number that a
@@ -280,8 +283,7 @@ class Mixture(ValueLaw):
         (law,) = simplify_laws(self)
         if not isinstance(law, Mixture):
             return law.log_density(values)
-        logs = [part.log_density(values) for part in law.laws]
-        return _add_logs(np.array(logs), law.weights)
+        return _add_logs(np.array([part.log_density(values) for part in law.laws]), law.weights)
 
 
 def project(law: ValueLaw, onto: Callable[[np.ndarray], np.ndarray] | Sequence[int]) -> ValueLaw:

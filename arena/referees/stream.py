@@ -15,7 +15,7 @@ import numpy as np
 
 from arena.claims import DISTANCES, Neighbours, PrivacyUnit, Relation, UserFunction, find_users
 from arena.errors import count_things
-from arena.laws import ValueLaw
+from arena.laws import StreamLaw, ValueLaw
 from arena.messages import Arrive, Move, Published
 from arena.records import Records
 from arena.referees.boundary import Position
@@ -271,6 +271,7 @@ class Stream(Referee):
     challenges = (PrivacyUnit.STREAM_EXAMPLE,)
     rounds_setting = "T"
     usual_games = 20_000
+    law = StreamLaw
 
     T: int | None = attrs.field(default=None, validator=attrs.validators.optional([whole, at_least(1)]))
 
@@ -293,7 +294,7 @@ class FixedStream(Stream):
     summary = "the same, where the whole stream is fixed beforehand"
     batch = FixedStreamBatch
     committed = True
-    law = ValueLaw
+    law = ValueLaw  # type: ignore[assignment]
 
     def probe(self, probe: Probe, games: int) -> Iterator[Move]:
         if isinstance(probe.sample, Records):

@@ -7,18 +7,18 @@ from typing import Any
 
 import attrs
 
-from arena import InvalidArgument, Learner, OnlineLaw
+from arena import InvalidArgument, Learner
 from arena.settings import is_number
 from audits.api.audit import split_settings
 from audits.api.user_data import read_data, read_sample
 from audits.exact_loss.exact_audit import ExactAudit
 from audits.exact_loss.exact_audit import exact as compute_exact
-from audits.registry.match import build_match, find_protocol
+from audits.registry.match import build_match
 from audits.registry.players import GivenAdversary, GivenLearner, configure_adversary, configure_learner
 from audits.registry.suggestions import explain_arguments
 from audits.solver.choice_of_samples import pose_against, pose_every_vote, pose_samples, pose_smallest
 from audits.solver.linear_game import Watch, ignore_progress
-from audits.solver.played_games import ExampleGame, PosedGame
+from audits.solver.posed_games import PosedGame, pose_stream
 from audits.solver.solution import solve as solve_game
 from audits.solver.solution_report import Solution
 
@@ -42,11 +42,13 @@ def solve(
 ) -> Solution:
     """Compute how much the best adversary learns in at most `rounds` rounds, whatever its strategy.
 
-    The learner must declare the distribution of its answers or, online, of its hypotheses.
+    The learner must declare the distribution of its answers or, online, of its hypotheses, or of what it
+    publishes of a stream.
 
     against: the adversary whose training samples are taken; with equal samples, a query differs. data,
         neighbour: samples instead. worst_samples: those of the domain from which most is learned. By default
-        teachers, each with one example, can cast every pair of votes. Online, one round's examples differ.
+        teachers, each with one example, can cast every pair of votes. Online, one round's examples differ;
+        in a stream, one record.
     epsilon: one ε in nats or several, at which δ is computed beside that of the claim; the best adversary is
         told for the first. delta: where the least ε is computed; default: the claim's.
     seed: of the adversary's samples. watch: receives what is computed, how much is done, and the whole.
@@ -75,10 +77,8 @@ def solve(
         posed = pose_samples(configured, read_sample("data", data), read_sample("neighbour", neighbour))
     elif worst_samples:
         posed, _ = pose_smallest(configured, rounds, epsilons[0] if epsilons else 0.0, watch=watch)
-    elif find_protocol(configured, OnlineLaw) is not None:
-        posed = ExampleGame(learner=configured, text="examples of its domain, which differ in one round")
     else:
-        posed = pose_every_vote(configured)
+        posed = pose_stream(configured) or pose_every_vote(configured)
     solution = solve_game(posed, rounds=rounds, epsilons=epsilons, delta=delta, watch=watch)
     given = learner if isinstance(learner, str) else configured.name
     return attrs.evolve(solution, given=given)

@@ -80,9 +80,10 @@ def solve(game: SolvedGame, files: SolutionFiles, output: Output) -> int:
 
     Lower and upper bounds on δ at each ε, for every adversary that plays at most T rounds and chooses each by
     what it has seen. So the claim is proved or refuted for these two datasets, and the best adversary is
-    known. LEARNER must declare the distribution of its answers, or online of its hypotheses. Time and memory
-    grow quickly with T where answers depend on earlier ones. An interruption (Ctrl-C) gives the longest game
-    that was solved. Exit status: 0 the claim is not refuted, 3 refuted, 2 invalid usage.
+    known. LEARNER must declare the distribution of its answers, online of its hypotheses, or of what it
+    publishes of a stream. Time and memory grow quickly with T where answers depend on earlier ones. An
+    interruption (Ctrl-C) gives the longest game that was solved. Exit status: 0 the claim is not refuted, 3
+    refuted, 2 invalid usage.
 
     \b
     Examples:
@@ -90,6 +91,7 @@ def solve(game: SolvedGame, files: SolutionFiles, output: Output) -> int:
       arena solve noisy-votes --set size=101 --set answers=100 --rounds 100
       arena solve steady-thresholds --set size=11 --against training-swap
       arena solve noisy-majority --set rounds=6 --rounds 6
+      arena solve flawed-sampling --rounds 6
       arena solve above-threshold --set size=11 --strategy best.py --graph best.svg
     """
     settings = parse_settings(game.settings)

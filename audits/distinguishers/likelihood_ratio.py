@@ -28,10 +28,10 @@ from arena import (
     ValueLaw,
 )
 from arena.engine import read_release
-from arena.laws import check_same_function, simplify_laws
+from arena.laws import simplify_laws
 from arena.referees import name_protocols
 from audits.exact_loss.path_enumeration import PRUNE, PathEnumeration, answer_letters
-from audits.exact_loss.view_laws import value_laws
+from audits.exact_loss.view_laws import check_same_function, value_laws
 
 MAX_LEVELS = 512
 _MAX_PATHS = 50_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -30,7 +30,8 @@ from arena import (
     play,
 )
 from arena.concepts import ConceptClass
-from arena.laws import check_same_function, simplify_laws
+from arena.laws import simplify_laws
+from arena.parcels import callable_name, fingerprint
 from arena.randomness import block_seed, generator
 from arena.referees import name_protocols
 from arena.referees.stream import StreamState
@@ -52,6 +53,16 @@ class LabelledLoss:
 
     loss: PrivacyLoss
     text: Callable[[int], str]
+
+
+def check_same_function(one: Transformed, other: Transformed) -> None:
+    """Raises: InvalidArgument if two distributions have different functions and so cannot be compared."""
+    if fingerprint(one.inverse) != fingerprint(other.inverse):
+        raise InvalidArgument(
+            "the function of a Transformed must be the same for all data",
+            value=[callable_name(law.inverse) for law in (one, other)],
+            remedy="Put what depends on the data into its law.",
+        )
 
 
 def loss_of_values(world_0: ValueLaw, world_1: ValueLaw) -> PrivacyLoss:
@@ -353,10 +364,16 @@ class _StreamReader:
 
 @attrs.frozen(eq=False)
 class _FixedRelease:
-    """Releases one given value, or the hypothesis that it encodes, in one game."""
+    """Releases one given value, or the hypothesis that it encodes, in one game; of a stream its entries."""
 
     value: np.ndarray
     concepts: ConceptClass | None
+    _entries: Iterator[np.ndarray] = attrs.field(
+        init=False, default=attrs.Factory(lambda self: iter(np.atleast_1d(self.value)), takes_self=True)
+    )
+
+    def update(self, records: np.ndarray) -> np.ndarray:
+        return np.array([next(self._entries)])
 
     def release(self, training: Training) -> np.ndarray | Hypothesis:
         values = np.array([self.value])

@@ -19,7 +19,7 @@ from audits.solver.belief_graph import BeliefGraph, GraphLimits
 from audits.solver.game_value import GameSolution
 from audits.solver.linear_game import Watch, drop_dominated, ignore_progress
 from audits.solver.matrix_games import answer_game, number_points
-from audits.solver.played_games import QueryGame
+from audits.solver.posed_games import QueryGame
 
 MOST_POINTS = 4_096  # that are listed as queries
 MOST_SAMPLES = 2_000  # samples whose answers are compared

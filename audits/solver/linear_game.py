@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import attrs
 import numpy as np
@@ -103,8 +104,13 @@ def compress(
             )
         return np.concatenate([step(measures / scale) * scale for step in steps])
 
+    weights = _mean_measure(steps, start, rounds)
+    if not weights.all():
+        reached = np.flatnonzero(weights)
+        among = [partial(_step_among, step, reached, size) for step in steps]
+        return compress(among, which, start[:, reached], rounds=rounds, halts=halts, watch=watch)
     # By Cauchy-Schwarz, a measure f has Σ|f_i| ≤ √(Σ f_i²/w_i), for weights w that sum to 1.
-    scale = 1 / np.sqrt(_mean_measure(steps, start, rounds))
+    scale = 1 / np.sqrt(weights)
     basis = _reachable_axes(start * scale, 1 / scale, step_all, rounds, _NEGLIGIBLE, watch)
     kernels, dropped = [], []
     for step in steps:
@@ -183,13 +189,20 @@ def _principal_axes(
 
 
 def _mean_measure(steps: Sequence[Step], start: np.ndarray, rounds: int) -> np.ndarray:
-    """(m,) weights that sum to 1: the states during a game of random moves, in random rounds and worlds."""
+    """(m,) weights that sum to 1: the states during a game of random moves, in random rounds and worlds; 0 of
+    states that no game reaches."""
     total = measure = start.mean(axis=0)
     for _ in range(rounds):  # states that are first reached in the last round have mass too
         measure = np.mean([step(measure[None]).sum(axis=(0, 1)) for step in steps], axis=0)
         total = total + measure
-    total = np.maximum(total, np.finfo(float).tiny)
     return np.asarray(total / total.sum())
+
+
+def _step_among(step: Step, states: np.ndarray, size: int, measures: np.ndarray) -> np.ndarray:
+    """The step of some of the states, which lead to these alone within T rounds."""
+    whole = np.zeros((len(measures), size))
+    whole[:, states] = measures
+    return step(whole)[..., states]
 
 
 def drop_dominated(game: LinearGame) -> tuple[LinearGame, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Games of predictors and of online learners, as matrices, from the distributions of what they show."""
+"""Games of predictors, streams and online learners, as matrices, from the distributions of what they show."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena import AnswerLaw, Learner, OnlineLaw, PrivacyUnit, Sample, Unsupported
-from arena.capabilities import DeclaresOnlineLaw
+from arena import AnswerLaw, Learner, OnlineLaw, PrivacyUnit, Sample, StreamLaw, Unsupported
+from arena.capabilities import DeclaresOnlineLaw, DeclaresStreamLaw
+from arena.claims import Neighbours
 from audits.exact_loss.answer_paths import AnswerLaws
-from audits.registry.match import find_protocol
+from audits.registry.match import find_protocol, read_claim
 from audits.solver.linear_game import LinearGame, Step, Watch, compress, ignore_progress
 
+_ONE_RECORD = Neighbours.REPLACE_ONE, Neighbours.ADD_OR_REMOVE_ONE, Neighbours.ZERO_OUT_ONE
 _PROBES = 3  # random measures by which ways to answer are told apart
 _PIECE = 2**20  # probabilities of states that are followed together
 _MOST_STATES = 20_000  # hidden states; more take gigabytes
@@ -181,6 +183,87 @@ def _count_answers(law: AnswerLaw, rounds: int) -> int:
     return rounds if law.last is None else min(rounds, law.last)
 
 
+def stream_game(
+    learner: Learner, rounds: int, watch: Watch = ignore_progress
+) -> tuple[LinearGame, np.ndarray, np.ndarray]:
+    """The game of T rounds in which a record arrives, and in one round another in each world.
+
+    Moves are equal records, then pairs of different ones, of which one is 0 where neighbours add, remove or
+    zero out a record; a second difference, which is refused, ends the game. Outcomes are the values of the
+    `StreamLaw`, then "over". Also the records (moves, 2, ...) of each move, and the values.
+    Raises: Unsupported if the learner does not declare what it publishes, plays fixed streams only, has fewer
+    rounds, or has neighbours that differ in several records.
+    """
+    if not isinstance(learner, DeclaresStreamLaw):
+        raise Unsupported(
+            f"{learner.own_name} does not declare the distribution of the values that it publishes",
+            remedy="Audit it by playing, or define stream_law() on the learner.",
+        )
+    if find_protocol(learner, StreamLaw) is None:
+        raise Unsupported(
+            f"{learner.own_name} claims nothing where records are chosen by what was published",
+            value=", ".join(learner.protocols),
+            remedy="`arena exact` computes its privacy loss on fixed streams.",
+        )
+    law, relation = learner.stream_law(), read_claim(learner).neighbours
+    _check_rounds(learner, law.rounds, rounds)
+    if relation.kind not in _ONE_RECORD:
+        raise Unsupported(
+            "streams are solved where neighbours differ in one record",
+            value=str(relation),
+            remedy=f"Set neighbours to {', '.join(_ONE_RECORD)}.",
+        )
+    start, _ = _place_states([law])
+    rounds_of = [_StreamRounds(law, record[None]) for record in law.records]
+    kinds, blank = len(rounds_of), (law.records.reshape(len(law.records), -1) == 0).all(axis=1)
+    equal = np.repeat(np.arange(kinds)[:, None], 2, axis=1)
+    pairs = np.argwhere(~np.eye(kinds, dtype=bool))
+    if relation.kind is not Neighbours.REPLACE_ONE:
+        pairs = pairs[blank[pairs].any(axis=1)]
+    if not len(pairs):
+        raise Unsupported(
+            f"no two of the records that {learner.own_name} tells apart may differ", value=kinds
+        )
+    game = compress(
+        [each.receive for each in rounds_of] + [each.differ for each in rounds_of],
+        np.concatenate([equal, kinds + pairs]).T,
+        np.repeat(np.hstack([start, np.zeros_like(start)]), 2, axis=0),
+        rounds=rounds,
+        halts=np.arange(len(law.values) + 1) == len(law.values),
+        watch=watch,
+    )
+    return game, law.records[np.concatenate([equal, pairs])], law.values
+
+
+@attrs.frozen(eq=False)
+class _StreamRounds:
+    """What follows a record (1, ...); states: those before the round that differs, and those after."""
+
+    law: StreamLaw
+    record: np.ndarray
+
+    def receive(self, measures: np.ndarray) -> np.ndarray:
+        """The outcomes where the record of the other world is the same."""
+        parts = self._step(measures.reshape(2 * len(measures), -1))
+        return np.concatenate([parts.reshape(len(parts), *measures.shape), np.zeros((1, *measures.shape))])
+
+    def differ(self, measures: np.ndarray) -> np.ndarray:
+        """The outcomes where it is another."""
+        before, after = np.split(measures, 2, axis=1)
+        outcomes = np.concatenate([self._step(before), after[None]])  # the last is "over"
+        return np.concatenate([np.zeros_like(outcomes), outcomes], axis=2)
+
+    def _step(self, measures: np.ndarray) -> np.ndarray:
+        return _step_at(self.law, self.record, slice(0, measures.shape[1]), measures)
+
+
+def _check_rounds(learner: Learner, most: int | None, rounds: int) -> None:
+    if most is not None and rounds > most:
+        raise Unsupported(
+            f"a game of {learner.own_name} has at most {most:,} rounds with these settings", value=rounds
+        )
+
+
 # By the state shown before the example, what is shown after it: hypothesis, state and probability.
 Transitions = list[list[tuple[int, int, float]]]
 
@@ -201,11 +284,7 @@ def online_game(learner: Learner, rounds: int) -> tuple[LinearGame, np.ndarray, 
             remedy="Audit it by playing, or define online_law() on the learner.",
         )
     law: OnlineLaw[Any] = learner.online_law()
-    if law.rounds is not None and rounds > law.rounds:
-        raise Unsupported(
-            f"a game of {learner.own_name} has at most {law.rounds:,} rounds with these settings",
-            value=rounds,
-        )
+    _check_rounds(learner, law.rounds, rounds)
     states, sizes = _list_states(law, rounds)
     shown = len(law.hypotheses.concepts)
     _check_size(learner, rounds, sizes, 2 * len(law.points) if sizes[-1] > MOST_STATES else 1, shown)

@@ -1,4 +1,4 @@
-"""Games to solve, and solved games that are played: by the best adversary, and to compare with their law.
+"""Solved games that are played: by the best adversary, and to compare with their law.
 
 Games of the solved length are compared with the declared distribution, since a learner may follow it at
 first and not later: along the best adversary, and along moves that repeat, alternate, change once and mix.
@@ -6,7 +6,6 @@ first and not later: along the best adversary, and along moves that repeat, alte
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -16,129 +15,24 @@ import numpy as np
 from arena import (
     REFEREES,
     Adversary,
-    AnswerLaw,
+    Arrive,
     Example,
     InvalidArgument,
-    Learner,
     OnlineLaw,
-    PrivacyUnit,
     Query,
     Ready,
     Sample,
     Train,
 )
 from arena.players import Moves
-from arena.referees.transcript import describe_answer
-from arena.sample import format_point
 from arena.testing import RATE
 from arena.testing.laws.comparison import compare_with_law
 from arena.testing.laws.goodness_of_fit import Comparison
-from audits.exact_loss.answer_paths import AnswerLaws
 from audits.registry.match import find_protocol
 from audits.solver.game_value import END, DecisionGraph
-from audits.solver.linear_game import LinearGame, Watch, ignore_progress
-from audits.solver.matrix_games import answer_game, challenge_game, online_game
+from audits.solver.posed_games import GameMoves, PosedGame, QueryGame
 
 _SEQUENCES = 32  # of moves in a batch of games, so that games share histories
-
-
-@attrs.frozen(eq=False, kw_only=True)
-class GameMoves:
-    """What an adversary does and sees in a game.
-
-    points: (moves, 2, ...) of each move in worlds 0 and 1. labels: (moves, 2) of online games. names,
-    outcomes: of the moves and of the outcomes. The first outcomes are answers, the label of each and whether
-    it halts; online, hypotheses: (H, ...) the concepts that can be shown.
-    """
-
-    points: np.ndarray
-    labels: np.ndarray | None = None
-    names: tuple[str, ...]
-    outcomes: tuple[str, ...]
-    answers: tuple[tuple[int, bool], ...] = ()
-    hypotheses: np.ndarray | None = None
-
-    @property
-    def differ(self) -> np.ndarray:
-        """(moves,) bool: whether the worlds differ in a move."""
-        parts = [self.points, *([] if self.labels is None else [self.labels])]
-        return np.any(
-            [(part[:, 0] != part[:, 1]).reshape(len(part), -1).any(axis=1) for part in parts], axis=0
-        )
-
-
-@attrs.frozen(eq=False, kw_only=True)
-class PosedGame(ABC):
-    """A game of any number of rounds. text: what the worlds are. settings: of the learner that the game has
-    changed, as texts. measured: what of the choice of samples and queries is measured and not proved."""
-
-    learner: Learner
-    text: str
-    settings: dict[str, str] = attrs.field(factory=dict)
-    measured: str = ""
-
-    @abstractmethod
-    def build(self, rounds: int, watch: Watch = ignore_progress) -> tuple[LinearGame, GameMoves, PrivacyUnit]:
-        """The game of T rounds as matrices, its moves, and in what the worlds differ. Raises: Unsupported if
-        a distribution is unknown, or the game is too large."""
-
-
-@attrs.frozen(eq=False, kw_only=True)
-class QueryGame(PosedGame):
-    """Training samples of worlds 0 and 1, and points (p, ...) that may be queried.
-    If the samples are equal, the worlds differ in the query of one round instead. names: of the points."""
-
-    samples: tuple[Sample, Sample]
-    points: np.ndarray
-    names: tuple[str, ...] | None = None
-
-    def build(self, rounds: int, watch: Watch = ignore_progress) -> tuple[LinearGame, GameMoves, PrivacyUnit]:
-        if self.samples[0] == self.samples[1]:
-            unit = PrivacyUnit.QUERY
-            game, points = challenge_game(self.learner, self.samples[0], self.points, rounds, watch)
-        else:
-            unit = PrivacyUnit.TRAINING_EXAMPLE
-            game, queries = answer_game(self.learner, self.samples, self.points, rounds, watch)
-            points = np.stack([queries, queries], axis=1)
-        texts = map(format_point, self.points) if self.names is None else self.names
-        names = dict(zip(map(_key, self.points), texts, strict=True))
-        answers = AnswerLaws(self.learner).of(self.samples[0]).outcomes
-        moves = GameMoves(
-            points=points,
-            names=tuple(_join(*(names[_key(point)] for point in pair)) for pair in points),
-            outcomes=(*(describe_answer(*answer) for answer in answers), "withheld", "silence"),
-            answers=tuple((int(label), bool(halts)) for label, halts in answers),
-        )
-        return game, moves, unit
-
-
-@attrs.frozen(eq=False, kw_only=True)
-class ExampleGame(PosedGame):
-    """Examples of an online learner's domain, which differ between the worlds in one round."""
-
-    def build(self, rounds: int, watch: Watch = ignore_progress) -> tuple[LinearGame, GameMoves, PrivacyUnit]:
-        game, points, labels = online_game(self.learner, rounds)
-        hypotheses = self.learner.online_law().hypotheses.concepts  # type: ignore[attr-defined]
-        names = (
-            _join(*(f"({format_point(point)}, {label})" for point, label in zip(*pair, strict=True)))
-            for pair in zip(points, labels, strict=True)
-        )
-        moves = GameMoves(
-            points=points,
-            labels=labels,
-            names=tuple(names),
-            outcomes=(*(f"h = {format_point(concept)}" for concept in hypotheses), "over"),
-            hypotheses=hypotheses,
-        )
-        return game, moves, PrivacyUnit.STREAM_EXAMPLE
-
-
-def _join(first: str, second: str) -> str:
-    return first if first == second else f"{first} or {second}"
-
-
-def _key(point: np.ndarray) -> bytes:
-    return np.asarray(point, float).tobytes()
 
 
 class _Walk:
@@ -171,7 +65,7 @@ def _play_moves(
 ) -> Moves:
     """Play games. samples: to train on; none online. choose: of the round from 0 on, the move (n,) of each
     game, and the worlds whose points and labels it makes in worlds 0 and 1. follow: is told outcomes (n,)."""
-    if moves.hypotheses is None:
+    if moves.shown is None:
         yield Train(*samples)
         for t in range(rounds):
             move, first, second = choose(t)
@@ -182,13 +76,21 @@ def _play_moves(
             outcome[moves.differ[move]] = len(moves.answers)  # withheld
             follow(outcome)
         return None
-    assert moves.labels is not None
-    hypotheses = moves.hypotheses.reshape(1, len(moves.hypotheses), -1)
+    known = moves.shown.reshape(1, len(moves.shown), -1)
+
+    def match(shown: np.ndarray) -> np.ndarray:
+        rows = np.asarray(shown, float)
+        return np.asarray((rows.reshape(len(rows), 1, -1) == known).all(axis=2).argmax(axis=1))
+
+    if moves.labels is None:
+        for t in range(rounds):
+            move, *worlds = choose(t)
+            reply = yield Arrive(*(moves.points[move, world][:, None] for world in worlds))
+            follow(match(reply.releases[-1]))
+        return None
     shown = yield Ready()
     for t in range(rounds):  # the first decision only asks for h_1; move t makes the example of round t - 1
-        concepts = np.asarray(shown.hypothesis.concepts, float)
-        concepts = concepts.reshape(len(concepts), 1, -1)
-        follow((concepts == hypotheses).all(axis=2).argmax(axis=1))
+        follow(match(shown.hypothesis.concepts))
         move, *worlds = choose(t)
         (x, other_x), (y, other_y) = (
             [part[move, world] for world in worlds] for part in (moves.points, moves.labels)
@@ -201,8 +103,9 @@ def _play_moves(
 class Decision:
     """What an adversary does at one point of a game, and what follows each outcome.
 
-    world_0, world_1: the query in each world; online, the example (point, label). after: the number of the
-    next decision, -1 where the game is over. scores: there, the log-likelihood ratio of world 1 against 0.
+    world_0, world_1: the query or record in each world; online, the example (point, label). after: the number
+    of the next decision, -1 where the game is over. scores: there, the log-likelihood ratio of world 1
+    against 0.
     """
 
     world_0: Any
@@ -215,8 +118,8 @@ class Decision:
 class BestAdversary(Adversary):
     """Does what tells most of the world, given all that it has seen.
 
-    world_0, world_1: the training sample of each world, except online; world_1=None: the same. answers,
-    hypotheses: the outcomes, as in `GameMoves`. decisions: the game begins with the first.
+    world_0, world_1: the training sample of each world, if there is one; world_1=None: the same. answers,
+    shown: the outcomes, as in `GameMoves`. decisions: the game begins with the first.
     """
 
     name = "best-adversary"
@@ -227,7 +130,7 @@ class BestAdversary(Adversary):
     world_0: Sample | None = None
     world_1: Sample | None = None
     answers: tuple[tuple[int, bool], ...] = ()
-    hypotheses: tuple[Any, ...] = ()
+    shown: tuple[Any, ...] = ()
     decisions: tuple[Decision, ...]
 
     @property
@@ -251,7 +154,7 @@ class BestAdversary(Adversary):
             worlds = [[*zip(x, y, strict=True)] for x, y in zip(worlds, moves.labels.T.tolist(), strict=True)]
         scores = np.where(np.isnan(graph.score), 0.0, graph.score)
         rows = zip(graph.move.tolist(), graph.after.tolist(), scores.tolist(), strict=True)
-        kind = find_protocol(posed.learner, AnswerLaw if moves.labels is None else OnlineLaw)
+        kind = find_protocol(posed.learner, posed.law)
         assert kind is not None  # since the game of the learner was solved
         return cls(
             protocol=kind.name,
@@ -259,7 +162,7 @@ class BestAdversary(Adversary):
             world_0=samples[0],
             world_1=None if samples[0] == samples[1] else samples[1],
             answers=moves.answers,
-            hypotheses=() if moves.hypotheses is None else tuple(_list_plain(moves.hypotheses)),
+            shown=() if moves.shown is None else tuple(_list_plain(moves.shown)),
             decisions=tuple(
                 Decision(worlds[0][move], worlds[1][move], tuple(after), tuple(ends))
                 for move, after, ends in rows
@@ -268,13 +171,15 @@ class BestAdversary(Adversary):
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         made = [(decision.world_0, decision.world_1) for decision in self.decisions]
-        moves = GameMoves(names=(), outcomes=(), points=np.array(made), answers=self.answers)
-        if self.world_0 is None:
-            points, labels = ([[example[part] for example in pair] for pair in made] for part in range(2))
-            hypotheses = np.array(self.hypotheses)
-            moves = attrs.evolve(
-                moves, points=np.array(points), labels=np.array(labels), hypotheses=hypotheses
+        points, labels = np.array(made), None
+        if REFEREES[self.protocol].law is OnlineLaw:
+            points, labels = (
+                np.array([[example[part] for example in pair] for pair in made]) for part in range(2)
             )
+        shown = np.array(self.shown) if self.shown else None
+        moves = GameMoves(
+            names=(), outcomes=(), points=points, labels=labels, answers=self.answers, shown=shown
+        )
         after, scores = ([getattr(d, name) for d in self.decisions] for name in ("after", "scores"))
         graph = DecisionGraph(np.arange(len(made)), np.array(after), np.array(scores))
         walk = _Walk(graph, np.ones(games, bool))
@@ -344,7 +249,7 @@ def compare_solved_game(
     for world in range(2):
         sample = posed.samples[world] if isinstance(posed, QueryGame) else None
         adversary = PlayedMoves(moves, rounds, world, sample, graph)
-        kind = find_protocol(learner, OnlineLaw if sample is None else AnswerLaw)
+        kind = find_protocol(learner, posed.law)
         assert kind is not None
         referee = kind.with_rounds(rounds)
         worlds.append(compare_with_law(learner, adversary, referee, rate=RATE / 2, worlds=(bool(world),)))

@@ -17,8 +17,9 @@ from audits.solver.belief_graph import GraphLimits, TooManyBeliefs
 from audits.solver.bounds import FAR, Bounds, GraphBounds, GridBounds, RestartBounds
 from audits.solver.game_value import DecisionGraph, end_before_second_challenge
 from audits.solver.linear_game import MOST_ROUNDS, LinearGame, Watch, drop_dominated, ignore_progress
-from audits.solver.played_games import PosedGame, compare_solved_game
+from audits.solver.played_games import compare_solved_game
 from audits.solver.point_search import SearchBounds, SearchLimits
+from audits.solver.posed_games import PosedGame
 from audits.solver.solution_report import CurvePoint, Outcome, Solution, Strategy
 
 TOLERANCE = 1e-12  # a δ is proved or refuted up to this much: it cannot be told from rounding

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
-from arena import Claim, InvalidArgument
+from arena import AnswerLaw, Claim, InvalidArgument
 from arena.testing.laws.goodness_of_fit import Comparison
 from audits.data.output_files import write_atomically
 from audits.exact_loss.exact_audit import EpsilonBracket
@@ -23,7 +23,8 @@ from audits.reports.json_form import to_data
 from audits.reports.plots import BLUE, GREY, ORANGE, plot, set_title
 from audits.reports.report import Document, Facts, Listing, Picture, Prose, Report, Table
 from audits.solver.game_value import END, DecisionGraph
-from audits.solver.played_games import BestAdversary, GameMoves, PosedGame
+from audits.solver.played_games import BestAdversary
+from audits.solver.posed_games import GameMoves, PosedGame
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -134,12 +135,14 @@ class Solution(Report):
 
     @property
     def _unit(self) -> str:
-        return "queries" if self.strategy.moves.labels is None else "rounds"
+        return "queries" if self.posed.law is AnswerLaw else "rounds"
 
     def explain(self) -> str:
         """What the solution says about the claim, in sentences."""
         unit = self._unit
-        against = f"against every adversary of at most {self.rounds:,} {unit} on this pair of datasets"
+        against = f"against every adversary of at most {self.rounds:,} {unit}"
+        if self.posed.law is AnswerLaw:
+            against += " on this pair of datasets"
         if self.claim.empty:
             text = f"Nothing is claimed, so there is nothing to prove or refute; the curve holds {against}."
         elif self.outcome is Outcome.PROVED:
@@ -205,7 +208,7 @@ class Solution(Report):
         settings = format_own_settings(learner) | self.posed.settings
         words = [self.given, *(f"--set={name}={text}" for name, text in settings.items())]
         words = ["arena", "exact", *words, "--against", f"{where}:best", "--epsilon", repr(strategy.epsilon)]
-        if strategy.moves.labels is not None:
+        if self.posed.law is not AnswerLaw:
             words = ["arena", "audit", *words[2:-2]]
         text = (
             f'r"""The best adversary of {learner.own_name} in at most {self.rounds} rounds, found by solving '

@@ -120,6 +120,24 @@ def laplace_between(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     return np.where((low < 0) & (high > 0), across, beside)
 
 
+def discrete_laplace(rng: np.random.Generator, games: int, *, epsilon: float) -> np.ndarray:
+    """(n,) whole numbers k with probabilities proportional to e^(-ε|k|): the noise of the geometric mechanism
+    (Ghosh, Roughgarden, Sundararajan 2009)."""
+    check_positive(epsilon=epsilon)
+    first, second = rng.geometric(-np.expm1(-epsilon), size=(2, games))
+    return np.asarray(first - second)
+
+
+def discrete_laplace_tail(k: np.ndarray, *, epsilon: float) -> np.ndarray:
+    """P[`discrete_laplace` ≥ k] for whole numbers, with small relative error where it is small.
+
+    >>> discrete_laplace_tail(np.array([-1, 0, 1, 2]), epsilon=np.log(2)).round(9).tolist()
+    [0.833333333, 0.666666667, 0.333333333, 0.166666667]
+    """
+    tail = np.exp(-epsilon * np.where(k > 0, k, 1 - k)) / (1 + np.exp(-epsilon))
+    return np.where(k > 0, tail, 1 - tail)
+
+
 def _describe(out: object) -> str:
     if not isinstance(out, np.ndarray):
         return type(out).__name__

@@ -9,12 +9,15 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
+from arena.capabilities import DeclaresStreamLaw
 from arena.claims import Claim, Neighbours, PrivacyUnit, choose_claim, neighbours_setting, read_relation
-from arena.errors import BudgetExceeded, InvalidArgument
+from arena.errors import BudgetExceeded, InvalidArgument, Unsupported
+from arena.laws import Finite, StreamLaw, ValueLaw
 from arena.players import Learner
 from arena.privacy_curves import PrivacyCurve
 from arena.settings import count_setting
 
+_MOST_VIEWS = 2**16  # of a stream
 SINGLE_RECORDS = Neighbours.REPLACE_ONE, Neighbours.ADD_OR_REMOVE_ONE, Neighbours.ZERO_OUT_ONE
 
 
@@ -40,8 +43,31 @@ class StreamLearner(Learner):
     def open(self, games: int, rng: np.random.Generator) -> Callable[[np.ndarray], np.ndarray]:
         """What publishes (n, ...) after the numbers (n,) of a round; it receives at most T, of the domain."""
 
+    def law(self, sample: Any) -> ValueLaw:
+        """Of all releases for a fixed stream of points (k, ...), from `stream_law`, if it is declared."""
+        if not isinstance(self, DeclaresStreamLaw):
+            return super().law(sample)  # type: ignore[return-value]
+        return list_releases(self.stream_law(), np.asarray(sample))
+
     def start(self, games: int, rng: np.random.Generator) -> RunningStream:
         return RunningStream(self, self.open(games, rng))
+
+
+def list_releases(law: StreamLaw, stream: np.ndarray) -> Finite:
+    """All that may be published after the points (k, ...). Raises: Unsupported if it is too much to list."""
+    measures, outcomes = np.asarray(law.start(), float)[None], np.zeros((1, 0), np.intp)
+    for record in stream:
+        after = np.asarray(law.step(measures, np.repeat(record[None], len(measures), axis=0)))
+        outcome, path = np.nonzero(after.sum(axis=2))
+        if len(path) > _MOST_VIEWS:
+            raise Unsupported(
+                f"a stream may lead to more than {_MOST_VIEWS:,} views, too many to list",
+                value=len(stream),
+                remedy="Play fewer rounds.",
+            )
+        measures = after[outcome, path]
+        outcomes = np.concatenate([outcomes[path], outcome[:, None]], axis=1)
+    return Finite(law.values[outcomes], measures.sum(axis=1))
 
 
 class RunningStream:

@@ -1,20 +1,27 @@
-"""tree-counter, stream-histogram, sparse-counter and announced-sampling: streams with Laplace noise."""
+"""tree-counter, stream-histogram, sparse-counter, count-alarm and announced-sampling: streams with noise."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import ceil
 from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 
 from arena.claims import Claim, Neighbours, read_relation
-from arena.laws import Independent, Transformed
+from arena.laws import Independent, StreamLaw, Transformed
 from arena.sample import freeze
 from arena.settings import count_setting, more_than, one_of, setting
 from learners.mechanisms.counters import BinaryCounter, tree_levels
 from learners.mechanisms.factorisations import lowest_bit
-from learners.mechanisms.noise import laplace, laplace_density
+from learners.mechanisms.noise import (
+    REACH,
+    discrete_laplace,
+    discrete_laplace_tail,
+    laplace,
+    laplace_density,
+)
 from learners.mechanisms.sparse_vector import RunningSum
 from learners.streams.base import StreamLearner, claim_pure
 
@@ -142,15 +149,88 @@ class SparseCounter(StreamLearner):
         return publish
 
 
+RECORDS = freeze(np.array([0.0, 1.0]))  # of learners to which every record above 0 is 1
+
+
+@attrs.frozen
+class CountAlarm(StreamLearner):
+    """Publishes 0 until a noisy count of the records above 0 reaches a noisy threshold, and then 1 for ever.
+
+    AboveThreshold on a running count, with noise of the geometric mechanism: noise k has a probability
+    proportional to e^(-ε|k|), once for the threshold and afresh in every round. (ε, 0)-DP for adaptive
+    streams, with less noise than for other queries (docs/proofs/running_sum.md).
+    """
+
+    name = "count-alarm"
+    theorem = "docs/proofs/running_sum.md, after Dwork et al. (2009)"
+
+    threshold: int = count_setting(3, help="the count of records that it waits for")
+    epsilon: float = setting(1.0, unit="nats", help="ε")
+
+    @property
+    def claim(self) -> Claim:
+        return claim_pure(self.neighbours, self.epsilon)
+
+    def stream_law(self) -> CountAlarmLaw:
+        return CountAlarmLaw(self.threshold, self.epsilon, self.rounds)
+
+    def open(self, games: int, rng: np.random.Generator) -> Callable[[np.ndarray], np.ndarray]:
+        left = self.threshold + discrete_laplace(rng, games, epsilon=self.epsilon)
+        alarm = np.zeros(games, bool)
+
+        def publish(records: np.ndarray) -> np.ndarray:
+            np.subtract(left, records > 0, out=left)
+            np.logical_or(alarm, discrete_laplace(rng, games, epsilon=self.epsilon) >= left, out=alarm)
+            return alarm.astype(float)
+
+        return publish
+
+
+@attrs.frozen(eq=False)
+class CountAlarmLaw(StreamLaw):
+    """What `count-alarm` publishes. States: how many records are left to the noisy threshold, then the alarm.
+    Both ends stand for all that lies beyond, less than 1e-17 of the noise."""
+
+    threshold: int
+    epsilon: float
+    rounds: int
+
+    values = RECORDS
+    records = RECORDS
+
+    @property
+    def reach(self) -> int:
+        return ceil(REACH / self.epsilon)
+
+    def start(self) -> np.ndarray:
+        noise = np.abs(np.arange(-self.reach - self.threshold, self.reach + 1))
+        beyond = discrete_laplace_tail(noise, epsilon=self.epsilon)
+        masses = beyond - discrete_laplace_tail(noise + 1, epsilon=self.epsilon)
+        masses[[0, -1]] = beyond[[0, -1]]
+        return np.append(masses, 0.0)
+
+    def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
+        left = np.arange(measure.shape[1] - 1) - self.reach
+        fewer = np.concatenate(
+            [measure[:, :1] + measure[:, 1:2], measure[:, 2:-1], 0 * measure[:, :1]], axis=1
+        )
+        counted = np.where(x[:, None] > 0, fewer, measure[:, :-1])
+        after = np.zeros((2, *measure.shape))
+        after[0, :, :-1] = counted * discrete_laplace_tail(1 - left, epsilon=self.epsilon)
+        after[1, :, -1] = measure[:, -1] + counted @ discrete_laplace_tail(left, epsilon=self.epsilon)
+        return after
+
+
 @attrs.frozen
 class AnnouncedSampling(StreamLearner):
-    """Publishes a few records, with noise Lap(1/ε₀), and announces one round before whether the next will be.
+    """Publishes a few records, by randomised response, and announces a round before whether the next will be.
 
     Private for fixed streams: the record that differs is sampled with probability `rate`, so that its loss is
-    ε₀ only then, which is (ε, rate·(1 − e^((ε − ε₀)/2)))-DP. Whoever chooses records after the announcement
-    puts it where it is sampled, and rate does not help: docs/proofs/streams.md.
+    ε₀ only then, which is (ε, rate·(e^ε₀ − e^ε)/(e^ε₀ + 1))-DP. Whoever chooses records after the
+    announcement puts it where it is sampled, and rate does not help: docs/proofs/streams.md.
 
-    What is published: 1 and the noisy record if it was sampled, otherwise 0 and 0; and the announcement.
+    What is published: 1 and the noisy record if it was sampled, otherwise 0 and 0; and the announcement. A
+    record is 0, or 1 if it is above 0.
     """
 
     name = "announced-sampling"
@@ -164,11 +244,19 @@ class AnnouncedSampling(StreamLearner):
     @property
     def claim(self) -> Claim:
         relation = read_relation(self.neighbours)
-        once = -np.expm1(min(0.0, (self.epsilon - self.sampled) / 2))
+        once = self.truth * -np.expm1(min(0.0, self.epsilon - self.sampled))
         single = claim_pure(str(Neighbours.REPLACE_ONE), self.epsilon)
         return attrs.evolve(single, delta=self.rate * once).convert(
             relation if relation.kind is not Neighbours.REPLACE_ONE else single.neighbours
         )
+
+    @property
+    def truth(self) -> float:
+        """The chance of a sampled record to be published as it is."""
+        return float(1 / (1 + np.exp(-self.sampled)))
+
+    def stream_law(self) -> AnnouncedSamplingLaw:
+        return AnnouncedSamplingLaw(self.rate, self.truth, self.rounds)
 
     def open(self, games: int, rng: np.random.Generator) -> Callable[[np.ndarray], np.ndarray]:
         announced = [rng.random(games) < self.rate]
@@ -176,7 +264,30 @@ class AnnouncedSampling(StreamLearner):
         def publish(records: np.ndarray) -> np.ndarray:
             now, coming = announced[0], rng.random(games) < self.rate
             announced[0] = coming
-            noisy = records + laplace(rng, np.empty(games), 1 / self.sampled)
-            return np.stack([now, np.where(now, noisy, 0.0), coming], axis=1).astype(float)
+            noisy = (records > 0) == (rng.random(games) < self.truth)
+            return np.stack([now, now & noisy, coming], axis=1).astype(float)
 
         return publish
+
+
+@attrs.frozen(eq=False)
+class AnnouncedSamplingLaw(StreamLaw):
+    """What `announced-sampling` publishes. States: whether the next record will be sampled."""
+
+    rate: float
+    truth: float
+    rounds: int
+
+    values = freeze(
+        np.array([(now, bit, next) for now, bit in ((0, 0), (1, 0), (1, 1)) for next in (0, 1)], float)
+    )
+    records = RECORDS
+
+    def start(self) -> np.ndarray:
+        return np.array([1 - self.rate, self.rate])
+
+    def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
+        one = np.where(x > 0, self.truth, 1 - self.truth)
+        parts = np.stack([measure[:, 0], measure[:, 1] * (1 - one), measure[:, 1] * one])
+        after = parts[:, None, :, None] * np.diag(self.start())[:, None]  # what is shown, and what comes
+        return np.asarray(after.reshape(6, *measure.shape))

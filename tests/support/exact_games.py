@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable
+from functools import partial
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from arena import Adversary, AnswerLaw, Hypothesis, Learner, OnlineLaw, SpecialRound, play
+from arena import Adversary, AnswerLaw, Hypothesis, Learner, OnlineLaw, SpecialRound, StreamLaw, play
 from audits.exact_loss.answer_paths import PresetStates
 
 Measure = dict[Any, float]  # from states of a learner
@@ -148,3 +149,29 @@ def best_with_challenge(law: AnswerLaw, points: np.ndarray, rounds: int, epsilon
 
     start = np.asarray(law.start())
     return value(start, start, none, False, rounds)
+
+
+def best_of_stream(law: StreamLaw, rounds: int, epsilon: float, *, blank: bool) -> float:
+    """The value of the best of all adversaries whose streams differ in one record, by trying them. blank: one
+    of the records that differ is 0."""
+
+    def arrive(measure: np.ndarray, record: np.ndarray) -> np.ndarray:
+        return np.asarray(law.step(measure[None], record[None]))[:, 0]
+
+    def value(first: np.ndarray, second: np.ndarray, flag: bool, left: int) -> float:
+        if not left:
+            return max(0.0, float(first.sum() - np.exp(epsilon) * second.sum()))
+        return max(
+            sum(
+                map(
+                    partial(value, flag=flag or one != other, left=left - 1),
+                    arrive(first, one),
+                    arrive(second, other),
+                )
+            )
+            for one, other in product(law.records, repeat=2)
+            if one == other or not (flag or (blank and one and other))
+        )
+
+    start = np.asarray(law.start())
+    return value(start, start, False, rounds)

@@ -10,10 +10,10 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.capabilities import DeclaresOnlineLaw
+from arena.capabilities import DeclaresOnlineLaw, DeclaresStreamLaw
 from arena.engine import Played, play, read_release
 from arena.errors import RAISED, NotConforming, describe_error
-from arena.laws import AnswerLaw, OnlineLaw, ValueLaw
+from arena.laws import AnswerLaw, OnlineLaw, StreamLaw, ValueLaw
 from arena.messages import Arrive, Hypotheses, Hypothesis, Shown
 from arena.players import Adversary, GameAdversary, Learner, Moves
 from arena.randomness import block_seed, child_seed
@@ -47,7 +47,7 @@ _MOST_PLAYED_ALONE = 4_000  # games of an adversary in game style, in each world
 _SMALLEST_BATCH = 8
 _BATCH_NUMBERS = 500_000  # numbers that are shown in a batch
 _SECONDS = 1.0  # for the games of each world, beyond the first batch
-_SHOWN = {ValueLaw: "values", AnswerLaw: "answers", OnlineLaw: "hypotheses"}
+_SHOWN = {ValueLaw: "values", AnswerLaw: "answers", StreamLaw: "values", OnlineLaw: "hypotheses"}
 
 
 @attrs.frozen(eq=False)
@@ -115,6 +115,9 @@ def _play_world(
     if referee.law is OnlineLaw:
         online_law = learner.online_law() if isinstance(learner, DeclaresOnlineLaw) else None
         return _play_rounds(learner, adversary, referee, world, games, online_law)
+    if referee.law is StreamLaw:
+        stream_law = learner.stream_law() if isinstance(learner, DeclaresStreamLaw) else None
+        return _play_answers(learner, adversary, referee, world, games, stream_law, first)
     sample = _read_sample(first)
     if sample is None:
         return None if learner.receives_records else _play_streams(learner, adversary, referee, first, games)
@@ -123,9 +126,23 @@ def _play_world(
         return None
     if isinstance(law, ValueLaw):
         return _play_releases(learner, Probe(referee, sample), referee, law, games)
+    return _play_answers(learner, adversary, referee, world, games, law, first)
+
+
+def _play_answers(
+    learner: Learner,
+    adversary: Adversary,
+    referee: Referee,
+    world: bool,
+    games: int,
+    law: AnswerLaw | None,
+    first: Played,
+) -> _World | None:
+    if law is None:
+        return None
     if isinstance(adversary, GameAdversary):
         games = min(games, _MOST_PLAYED_ALONE)
-    rounds = sum(isinstance(entry, QueryEntry) for entry in _entries(_join_single_games(first)[0]))
+    rounds = sum(isinstance(e, QueryEntry | ArrivalEntry) for e in _entries(_join_single_games(first)[0]))
     each = np.size(law.start()) * len(law.outcomes) * max(1, rounds)
     largest = max(_SMALLEST_BATCH, _MOST_COST // each)  # so that the measures of a round fit into memory
     return _play_rounds(learner, adversary, referee, world, games, law, largest)
@@ -284,6 +301,8 @@ def _read_sample(played: Played) -> Sample | None:
 
 
 def _predict_answers(name: str, law: AnswerLaw, played: Played) -> Predictions:
+    if isinstance(law, StreamLaw):
+        return _predict_values(name, law, played)
     entries = [entry for entry in _entries(played) if isinstance(entry, QueryEntry)]
     games = len(played.worlds)
     x, answer, halted = (
@@ -291,6 +310,16 @@ def _predict_answers(name: str, law: AnswerLaw, played: Played) -> Predictions:
         for key in ("x", "answer", "halted")
     )
     return attrs.evolve(predict_answers(name, law, x, answer, halted), queries=_number_points(x))
+
+
+def _predict_values(name: str, law: StreamLaw, played: Played) -> Predictions:
+    entries = [entry for entry in _entries(played) if isinstance(entry, ArrivalEntry)]
+    if not entries:
+        return predict_answers(name, law, *np.zeros((3, len(played.worlds), 0)))
+    x = np.stack([entry.x for entry in entries if entry.x is not None], axis=1)
+    numbers = np.stack([_match_rows(name, "values", law.values, e.value) for e in entries], axis=1)
+    predicted = predict_answers(name, law, x, numbers, np.zeros(numbers.shape, bool))
+    return attrs.evolve(predicted, queries=_number_points(x))
 
 
 def _predict_hypotheses(name: str, law: OnlineLaw[Any], played: Played) -> Predictions | None:
@@ -312,18 +341,22 @@ def _predict_hypotheses(name: str, law: OnlineLaw[Any], played: Played) -> Predi
     else:  # every point is treated like this one
         places = np.zeros(x.shape[0] * x.shape[1], np.intp)
     examples = 2 * places.reshape(x.shape[:2]) + np.stack([entry.y for entry in entries], axis=1)
-    concepts = np.asarray(law.hypotheses.concepts, float).reshape(len(law.hypotheses.concepts), -1)
-    numbers = np.stack([_match_concepts(name, concepts, h.concepts) for h in shown], axis=1)
+    concepts = law.hypotheses.concepts
+    numbers = np.stack([_match_rows(name, "hypotheses", concepts, h.concepts) for h in shown], axis=1)
     # A hypothesis is shown before the example of its round, so the one before is its query.
     queries = np.concatenate([np.full((len(x), 1), -1), examples[:, :-1]], axis=1)
     return attrs.evolve(predict_hypotheses(name, law, examples, numbers), queries=queries)
 
 
-def _match_concepts(name: str, known: np.ndarray, shown: np.ndarray) -> np.ndarray:
-    same = (np.asarray(shown, float).reshape(len(shown), 1, -1) == known).all(axis=2)
+def _match_rows(name: str, what: str, known: np.ndarray, shown: np.ndarray) -> np.ndarray:
+    """(n,): the place of each of `shown` (n, ...) among `known` (k, ...)."""
+    same = np.zeros((len(shown), len(known)), bool)
+    if np.shape(shown)[1:] == np.shape(known)[1:]:
+        rows = [np.asarray(part, float).reshape(len(part), -1) for part in (shown, known)]
+        same = (rows[0][:, None] == rows[1]).all(axis=2)
     if not same.any(axis=1).all():
         raise NotConforming(
-            name, "its hypotheses are among those that it declares", f"{shown[~same.any(axis=1)][0]}"
+            name, f"its {what} are among those that it declares", f"{shown[~same.any(axis=1)][0]}"
         )
     return np.asarray(same.argmax(axis=1))
 

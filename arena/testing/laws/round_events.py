@@ -14,7 +14,8 @@ import attrs
 import numpy as np
 
 from arena.errors import NotConforming
-from arena.laws import AnswerLaw, OnlineLaw
+from arena.laws import AnswerLaw, OnlineLaw, StreamLaw
+from arena.referees.transcript import format_value
 from arena.sample import hash_rows
 from arena.testing.laws.goodness_of_fit import EventSums
 
@@ -39,6 +40,8 @@ class Predictions:
 
 
 def describe_outcomes(law: AnswerLaw) -> list[str]:
+    if isinstance(law, StreamLaw):
+        return [f"the value {format_value(value)}" for value in law.values]
     return [f"answer {label}{', halting' if halts else ''}" for label, halts in law.outcomes]
 
 

@@ -110,6 +110,20 @@ def test_a_written_adversary_of_an_online_learner_has_the_loss_of_the_lower_boun
 
 
 @pytest.mark.thorough
+def test_the_written_adversary_of_a_stream_is_played(tmp_path: Path) -> None:
+    file = tmp_path / "best.py"
+    done = arena("flawed-sampling", "--rounds", "4", "--strategy", str(file))
+    report = " ".join(done.stdout.split())
+    assert done.exit_code == 3
+    assert "rounds at most 4 in a game, with 4 choices in each" in report
+    assert "against the best adversary of at most 4 rounds. δ of" in report
+    assert "3. 0 or 1: [1 0 0] → " in report
+    (replay,) = [line.strip() for line in file.read_text().splitlines() if line.startswith("    arena audit")]
+    played = json.loads(Command(*shlex.split(replay)[1:]).text("--games", "20000", "--json", status=3))
+    assert played["epsilon_lower"] > 2
+
+
+@pytest.mark.thorough
 def test_the_worst_samples_and_given_ones() -> None:
     settings = {"size": 2, "epsilon": 1.0, "concepts": "thresholds:1..2"}
     worst = audits.solve("noisy-votes", rounds=1, settings=settings, worst_samples=True)
@@ -143,6 +157,7 @@ def test_the_files(tmp_path: Path) -> None:
         ((*SMALL, "--against", "training-swap", "--worst-samples"), "the samples are chosen in several ways"),
         ((*SMALL, "--set", "adversary.queries=3"), "an adversary has settings but no name"),
         (("realizable",), "realizable does not declare the distribution of the hypotheses that it shows"),
+        (("announced-sampling",), "announced-sampling claims nothing where records are chosen by what was"),
         (("static-erm",), "static-erm does not train one teacher on each of a fixed number of examples"),
         ((*SMALL[:-1], "0"), "rounds must be at least 1, got 0"),
         ((*SMALL[:-1], "100000"), "rounds must be at most 10000, got 100000"),

@@ -18,7 +18,8 @@ from audits.solver.choice_of_samples import pose_against, pose_every_vote
 from audits.solver.game_value import GameSolution, end_before_second_challenge, extract_decisions
 from audits.solver.linear_game import LinearGame
 from audits.solver.matrix_games import answer_game, challenge_game, online_game
-from audits.solver.played_games import BestAdversary, ExampleGame, PosedGame, QueryGame
+from audits.solver.played_games import BestAdversary
+from audits.solver.posed_games import ExampleGame, PosedGame, QueryGame
 
 EPSILONS = np.array([0.0, 0.1, 0.3])
 TWO_POINTS, THREE_POINTS = {"concepts": "thresholds:1..2"}, {"concepts": "thresholds:1..3"}
@@ -128,7 +129,7 @@ def test_public_points_have_no_challenge() -> None:
 # --- states -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("halts", "rounds"), [(2, 1), (3, 2)])
+@pytest.mark.parametrize(("halts", "rounds"), [(2, 1), (3, 2), (6, 2)])
 def test_no_mass_is_lost_in_states_that_only_the_last_round_reaches(halts: int, rounds: int) -> None:
     learner = configure_learner("between-thresholds", LINE | {"size": 5, "epsilon": 1.0, "halts": halts})
     samples = SAMPLE, SAMPLE.replace_one(0, 2.0, 1)
@@ -140,6 +141,22 @@ def test_no_mass_is_lost_in_states_that_only_the_last_round_reaches(halts: int, 
             for parts, measure in zip(after, measures, strict=True):
                 assert (parts @ game.masses).sum(axis=1) == pytest.approx(game.masses @ measure, abs=1e-13)
             measures = [part for parts in after for part in parts[:, ~game.halts].reshape(-1, len(start))]
+
+
+def test_states_that_no_game_reaches_do_not_blur_the_bounds() -> None:
+    """A learner that halts for the sixth time is in none of its last states within two rounds."""
+    samples = SAMPLE, SAMPLE.replace_one(0, 2.0, 1)
+    settings = LINE | {"size": 5, "epsilon": 1.0}
+    roots = [
+        solve(
+            answer_game(
+                configure_learner("between-thresholds", settings | {"halts": halts}), samples, TWO, 2
+            )[0]
+        ).root
+        for halts in (3, 6)
+    ]
+    assert roots[1].lower() == pytest.approx(roots[0].lower(), abs=1e-12)
+    assert roots[1].values.upper == pytest.approx(roots[1].lower(), abs=1e-12)
 
 
 def test_a_game_ends_with_the_last_answer_of_the_learner() -> None:

@@ -17,6 +17,8 @@ from learners.mechanisms.noise import (
     HiddenBelow,
     NoisyValues,
     RandomFunction,
+    discrete_laplace,
+    discrete_laplace_tail,
     gaussian_delta,
     gaussian_sigma,
     laplace,
@@ -219,3 +221,16 @@ def test_the_distribution_function_keeps_its_digits_in_the_lower_tail() -> None:
 )
 def test_the_chance_of_an_interval_keeps_its_digits_anywhere(low: float, high: float, chance: float) -> None:
     assert laplace_between(np.array([low]), np.array([high])) == pytest.approx([chance], rel=1e-11, abs=0)
+
+
+def test_geometric_noise_is_the_discrete_laplace_distribution_of_scipy(rng: np.random.Generator) -> None:
+    law, games = stats.dlaplace(0.7), 100_000
+    numbers = np.arange(-6, 7)
+    assert discrete_laplace_tail(numbers, epsilon=0.7) == pytest.approx(law.sf(numbers - 1), rel=1e-12)
+    assert discrete_laplace_tail(np.array([90]), epsilon=0.7) == pytest.approx(
+        np.exp(-63) / (1 + np.exp(-0.7))
+    )
+    noise = discrete_laplace(rng, games, epsilon=0.7)
+    counts = [(noise <= -6).sum(), *((noise == k).sum() for k in numbers[1:-1]), (noise >= 6).sum()]
+    chances = np.diff([0.0, *law.cdf(numbers[:-1]), 1.0])
+    assert stats.chisquare(counts, chances * games).pvalue > RATE

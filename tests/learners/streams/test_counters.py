@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from math import exp
 from typing import Any
 
@@ -13,9 +14,16 @@ from support.simple_players import script
 import audits
 from adversaries.streams.swaps import AnnouncedSwap, EventSwap, ThresholdSteer
 from arena import Arrive, Learner, Stream, play
-from arena.errors import BudgetExceeded, InvalidArgument
+from arena.errors import BudgetExceeded, InvalidArgument, Unsupported
 from arena.testing import check_learner
-from learners.streams.counters import AnnouncedSampling, SparseCounter, StreamHistogram, TreeCounter
+from learners.streams.base import list_releases
+from learners.streams.counters import (
+    AnnouncedSampling,
+    CountAlarm,
+    SparseCounter,
+    StreamHistogram,
+    TreeCounter,
+)
 from learners.streams.flawed import FlawedSampling
 
 LEARNERS: list[Learner] = [
@@ -23,6 +31,7 @@ LEARNERS: list[Learner] = [
     StreamHistogram(rounds=12),
     StreamHistogram(rounds=12, show="largest"),
     SparseCounter(rounds=12, step=2.0),
+    CountAlarm(rounds=12),
     AnnouncedSampling(rounds=12, rate=0.3),
 ]
 
@@ -72,7 +81,7 @@ def test_a_category_that_is_added_costs_half_of_one_that_is_replaced(neighbours:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("learner", LEARNERS[:4])
+@pytest.mark.parametrize("learner", LEARNERS[:5])
 def test_claims_are_not_refuted(learner: Learner) -> None:
     assert not audits.audit(learner, games=50_000).refuted
 
@@ -87,7 +96,41 @@ def test_steering_towards_the_threshold_does_not_refute_a_sparse_counter() -> No
 
 def test_the_claim_of_announced_sampling_is_that_of_a_sampled_record_times_the_rate() -> None:
     claim = AnnouncedSampling(rate=0.1, sampled=3.0, epsilon=1.0).claim
-    assert claim.delta == pytest.approx(0.1 * (1 - exp(-1.0)))
+    assert claim.delta == pytest.approx(0.1 * (exp(3.0) - exp(1.0)) / (exp(3.0) + 1))
+
+
+@pytest.mark.thorough
+def test_the_claim_of_announced_sampling_is_exact_for_every_fixed_stream() -> None:
+    learner = AnnouncedSampling(rounds=3, rate=0.2, sampled=2.0)
+    for place, base in product((1, 2, 3), (0.0, 1.0)):
+        adversary = EventSwap(learner=learner, place=place, base=base)
+        exact = audits.exact(learner, adversary, delta=0.0)
+        assert exact.delta is not None
+        assert exact.delta.upper == pytest.approx(learner.claim.delta, abs=1e-12)
+        assert exact.epsilon_at.upper == pytest.approx(2.0)
+
+
+def test_a_count_alarm_is_above_threshold_with_geometric_noise() -> None:
+    """Against a plain sum over the noise of the threshold, of (1 - a)/(1 + a)·a^|k|."""
+    stream, threshold, a = [0.0, 1.0, 1.0, 0.0], 2, exp(-0.7)
+    law = CountAlarm(threshold=threshold, epsilon=0.7).law(np.array(stream))
+    chance = {k: (1 - a) / (1 + a) * a ** abs(k) for k in range(-80, 81)}
+    expected = dict.fromkeys(range(5), 0.0)  # by the round of the alarm; 4: none
+    for hidden, p in chance.items():
+        for t, count in enumerate(np.cumsum(stream)):
+            fires = sum(q for k, q in chance.items() if count + k >= threshold + hidden)
+            expected[t] += p * fires
+            p *= 1 - fires
+        expected[4] += p
+    for value, p in zip(law.values, law.probabilities, strict=True):
+        assert p == pytest.approx(expected[int((value == 0).sum())], abs=1e-12)
+    assert len(law.values) == 5
+
+
+def test_too_many_views_are_not_listed() -> None:
+    with pytest.raises(Unsupported, match="more than 65,536 views, too many to list, got 12"):
+        AnnouncedSampling().law(np.zeros(12))  # type: ignore[arg-type]
+    assert len(list_releases(CountAlarm().stream_law(), np.zeros(100)).values) == 101
 
 
 @pytest.mark.thorough
@@ -107,6 +150,7 @@ def test_announced_sampling_is_private_for_fixed_streams_only() -> None:
         (TreeCounter(rounds=1), [0.0, 0.0], BudgetExceeded, "after all of its T = 1 rounds"),
         (TreeCounter(), [-0.5], InvalidArgument, "must lie in its domain, from 0 to 1, got -0.5"),
         (StreamHistogram(), [4.0], InvalidArgument, "from 0 to 3, got 4.0"),
+        (CountAlarm(), [2.0], InvalidArgument, "from 0 to 1, got 2.0"),
     ],
 )
 def test_bad_input_is_refused(learner: Learner, stream: list[float], error: Any, message: str) -> None:
