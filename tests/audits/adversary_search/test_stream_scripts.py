@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.flawed_streams import CASES
 
 import audits
-from arena import REFEREES, Arrive, Learner, play
+from arena import REFEREES, Arrive, Learner, NothingTested, play
 from arena.messages import Published
 from arena.records import BLANK_RECORD, Records
 from arena.released.encoding import LEAST, encode_values
@@ -180,6 +180,15 @@ def test_a_clipped_sum_of_independent_laplace_noise_is_about_the_likelihood_rati
     assert best.rounds == (0, 2)
     ratio = (np.abs(views.rows) - np.abs(views.rows - shift)).sum(axis=1)
     assert np.corrcoef(best.column(views), ratio)[0, 1] > 0.99
+
+
+def test_a_class_that_cannot_be_made_is_a_failure_of_the_learner() -> None:
+    class Broken(Listing):
+        def __init__(self, rng: np.random.Generator) -> None:
+            raise RuntimeError("no counter")
+
+    with pytest.raises(NothingTested, match="learner Broken raised RuntimeError: no counter"):
+        audits.search(audits.stream(Broken), data=st.integers(0, 1), epsilon=1.0)
 
 
 @pytest.mark.parametrize("others", [[], [[1.0, 2.0, 3.0], None], [[]]])
