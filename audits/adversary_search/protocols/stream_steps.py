@@ -40,7 +40,7 @@ class StreamStep(Step):
 
 def read_number(reply: Any, place: int) -> np.ndarray:
     """(n,): a number of the latest release of each game, the last one if it has fewer. A text is taken for a
-    large number, and an empty release for 0. Other games of the batch, which may release more, change nothing.
+    large number, and an empty release for 0. Other games of the batch, whatever they release, change nothing.
     """
     columns = value_columns(reply.releases[-1], "")
     table = [np.full(len(reply.releases[-1]), ABSENT)]
