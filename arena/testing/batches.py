@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
+from hashlib import sha256
 from itertools import starmap
 from math import log, sqrt
 from typing import Any, cast
@@ -116,8 +117,7 @@ def check_batches_independent(
             if adversary.scores_release:  # which is among what it saw; lists of any length have no score
                 played = attrs.evolve(played, score=None)
             features.append(summarise_views(played))
-        values = np.stack(align_columns(features, fill=ABSENT)).transpose(0, 2, 1)  # (batches, f, n)
-        if compute_p_value(values) <= _DEPENDENT_RATE / 2:
+        if compute_p_value(_align_views(features)) <= _DEPENDENT_RATE / 2:
             raise NotConforming(
                 learner.own_name,
                 "every game draws its own random numbers",
@@ -126,19 +126,34 @@ def check_batches_independent(
 
 
 def summarise_views(played: Played) -> dict[str, np.ndarray]:
-    """(n,) each, by name: the score, numbers from the whole of the view, and whether the learner halted."""
-    columns = {} if played.score is None else {"score": played.score}
-    shown: dict[str, np.ndarray] = {}
+    """(n,) each, by name: the score, whether the learner halted, and a choice of the numbers of the view."""
+    columns = {"nothing": np.zeros(len(played.worlds))}
+    if played.score is not None:
+        columns["score"] = played.score
+    if played.halted is not None:
+        columns["halted"] = played.halted.astype(float)
     for number, reply in enumerate(played.replies):
         for place, part in enumerate(reply.parts):
             if part.dtype.kind in "biuf":
-                shown |= value_columns(part, f"{number} {place}")
-    names = list(shown)
-    places = np.unique(np.linspace(0, len(names) - 1, min(len(names), _MOST_COLUMNS)).astype(int))
-    columns |= {names[place]: shown[names[place]].astype(float) for place in places}
-    if played.halted is not None:
-        columns["halted"] = played.halted.astype(float)
-    return columns or {"nothing": np.zeros(len(played.worlds))}
+                columns |= value_columns(part, f"{number} {place}")
+    return {name: columns[name].astype(float) for name in _choose_columns(columns)}
+
+
+def _choose_columns(names: Iterable[str]) -> list[str]:
+    """At most so many names: those that are no part of the view, then in an order in which none depends
+    on the others, since batches that show different things must be compared by the same columns."""
+
+    def rank(name: str) -> bytes:
+        return sha256(name.encode()).digest() if name[0].isdigit() else b""
+
+    return sorted(names, key=rank)[:_MOST_COLUMNS]
+
+
+def _align_views(views: Sequence[Features]) -> np.ndarray:
+    """(batches, f, n): the same columns of the views of all batches."""
+    kept = set(_choose_columns({name for view in views for name in view}))
+    views = [{name: column for name, column in view.items() if name in kept} for view in views]
+    return np.stack(align_columns(views, fill=ABSENT)).transpose(0, 2, 1)
 
 
 def compute_p_value(values: np.ndarray) -> float:
@@ -179,7 +194,7 @@ def check_divisions(learner: Learner, probe: Probe, *, games: int, rate: float) 
 
     def find_p_value(place: int) -> float:
         views = [summarise_views(play_on(0, games, 22)), summarise_views(play_on(place, games, 23))]
-        return compute_p_value(np.stack(align_columns(views, fill=ABSENT)).transpose(0, 2, 1))
+        return compute_p_value(_align_views(views))
 
     for place, sample in enumerate(divisions, start=1):
         text = f"{len(merged.counts)} runs and {len(sample.counts)} runs of the same {sample.size}"

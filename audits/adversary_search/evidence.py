@@ -18,8 +18,11 @@ from arena import BudgetExceeded, Claim, InvalidArgument, Learner, PlayerError
 from arena.randomness import block_seed, generator
 from audits.adversary_search.score import OWN_SCORE, Score, simple_scores
 from audits.adversary_search.script import SPACES, Script
-from audits.distinguishers.learned_distinguisher import learn_distinguisher, learn_reply_ratios
-from audits.distinguishers.session_features import is_reply
+from audits.distinguishers.learned_distinguisher import (
+    learn_distinguisher,
+    learn_reply_ratios,
+    list_replies,
+)
 from audits.distinguishers.view_classifiers import Distinguisher
 from audits.distinguishers.view_features import ViewCounts, join_views
 from audits.runs.blocks import play_block, uses_common_random_numbers
@@ -298,11 +301,11 @@ class _CrossFit:
 
 
 def _choose_learning(half: ViewCounts) -> Callable[[ViewCounts], Distinguisher] | None:
-    """What learns to score views from others: frequencies, if few views are distinct; of the replies of
-    sessions their log ratios; else nothing."""
+    """What learns to score views from others: frequencies, if few views are distinct; of replies of sessions
+    and of texts their log ratios; else nothing."""
     if 1 < len(half.rows) <= min(_MAX_VIEWS, half.pairs):
         return lambda views: learn_distinguisher([views])
-    if half.pairs >= _FEWEST_LEARNED and sum(map(is_reply, half.names)) > 1:
+    if half.pairs >= _FEWEST_LEARNED and len(list_replies(half)) > 1:
         return learn_reply_ratios
     return None
 

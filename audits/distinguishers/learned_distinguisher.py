@@ -12,6 +12,7 @@ from functools import partial
 
 import numpy as np
 
+from arena.released.encoding import name_suffix
 from audits.distinguishers.marginal_ratios import Entries, MarginalCounts, QuadrantEvents, bound_log_ratios
 from audits.distinguishers.pattern_ratios import PatternRatios
 from audits.distinguishers.session_features import is_reply
@@ -27,7 +28,7 @@ from audits.distinguishers.view_classifiers import (
     has_sklearn,
     regress_on_bins,
 )
-from audits.distinguishers.view_features import ViewCounts, follows_a_number, join_views
+from audits.distinguishers.view_features import ViewCounts, follows_a_number, is_released, join_views
 from audits.statistics.score_pairs import Events, PairCounts
 
 _HELD_OUT = 4  # one game in four is not trained on: events, stakes and the kind are chosen by these games
@@ -162,10 +163,15 @@ def learn_distinguisher(blocks: Sequence[ViewCounts]) -> Distinguisher:
     return BoostedTrees.fit(views, additive)
 
 
+def list_replies(views: ViewCounts) -> tuple[str, ...]:
+    """The features that each say one thing of many: what sessions replied, or the texts of a release."""
+    own = [name for name in views.names if is_reply(name)]
+    return tuple(own or (name for name in views.names if is_released(name) and name_suffix(name) == " text"))
+
+
 def learn_reply_ratios(views: ViewCounts) -> Distinguisher:
-    """The sum of the log ratios of what sessions replied, for few games of many different views."""
-    names = tuple(name for name in views.names if is_reply(name))
-    return MarginalCounts.of(Entries(names, False), views).ratios(1)
+    """The sum of the log ratios of `list_replies`, for few games of many different views."""
+    return MarginalCounts.of(Entries(list_replies(views), False), views).ratios(1)
 
 
 class TrainingGames:

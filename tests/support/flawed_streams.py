@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
+import audits
+
 
 class StreamCase(NamedTuple):
     """A flawed class and its twin, made with (rng). records: the strategy of a record."""
@@ -289,6 +291,51 @@ class CrashTwin(Crash):
         return self.total
 
 
+class Popular(Stream):
+    """The items with a noisy count of at least 3. Flaw: in each round, with noise for one of eight lists."""
+
+    rounds: range | tuple[int, ...] = range(1, 9)
+
+    def start(self) -> None:
+        self.counts = dict.fromkeys("abcd", 0)
+
+    def publish(self, record: str) -> list[str]:
+        self.counts[record] += 1
+        if self.t not in self.rounds:
+            return []
+        return [item for item, count in self.counts.items() if count + self.lap(2.0) >= 3]
+
+
+class PopularTwin(Popular):
+    rounds = (8,)
+
+
+class Levels(Stream):
+    """A binary tree over eight records, each in four of its nodes. Flaw: noise for three; ε is 4/3."""
+
+    scale = 3.0
+
+    def start(self) -> None:
+        self.records: list[int] = []
+        self.nodes: dict[tuple[int, int], float] = {}
+
+    def publish(self, record: int) -> float:
+        self.records.append(record)
+        low, total = 0, 0.0
+        for size in (8, 4, 2, 1):
+            if self.t & size:
+                node = low, low + size
+                if node not in self.nodes:
+                    self.nodes[node] = sum(self.records[slice(*node)]) + self.lap(self.scale)
+                total += self.nodes[node]
+                low += size
+        return total
+
+
+class LevelsTwin(Levels):
+    scale = 4.0
+
+
 class Delta(Stream):
     """The difference from the last record. Flaw: noise for one of the two differences that a record is in."""
 
@@ -323,5 +370,7 @@ CASES = {
         StreamCase(Repeated, RepeatedTwin, USERS),
         StreamCase(Crash, CrashTwin, BITS),
         StreamCase(Delta, DeltaTwin, RATINGS),
+        StreamCase(Popular, PopularTwin, audits.records(st.sampled_from("abcd"), max_size=8)),
+        StreamCase(Levels, LevelsTwin, audits.records(BITS, max_size=8)),
     )
 }

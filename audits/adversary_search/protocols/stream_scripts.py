@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from arena import FixedStream, InvalidArgument, Learner, PrivacyUnit, Sample, Stream, Training
 from arena.capabilities import read_schema
 from arena.claims import Neighbours, Relation
-from arena.errors import is_published_error
+from arena.errors import RAISED, is_published_error
 from arena.players import read_relation_of
 from arena.randomness import block_seed, generator
 from arena.records import BLANK_RECORD, Records, record_key
@@ -105,7 +105,10 @@ def _find_horizon(learner: Learner, records: Sequence[Any], most: int) -> int:
     """The rounds after which a learner raises in some games on each of a few constant streams."""
     lengths = []
     for record in records:
-        state = learner.start(_TRIED_GAMES, generator(block_seed(0, 0)))
+        try:
+            state = learner.start(_TRIED_GAMES, generator(block_seed(0, 0)))
+        except RAISED:  # in games, this is a failure of the learner
+            return most
         training = Training.of([Records([record], [most])], np.zeros(_TRIED_GAMES, np.intp))
         raised = [any(map(is_published_error, releases)) for releases in state.update_many(training)]
         lengths.append(raised.index(True) if True in raised else most)
@@ -304,6 +307,9 @@ for _name, _steps in ((Stream.name, (Arrivals, React, Differ)), (FixedStream.nam
         draw=_draw_streams,
         steps=_steps,
         rounds=MAX_ROUNDS,
+        pairs=2_048,
+        calls=1_536,
+        doublings=6,
         obvious=_list_obvious,
         simplify=_list_simpler,
         scores=list_clipped_sums,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar
 
 import attrs
@@ -10,6 +11,7 @@ import numpy as np
 from arena import Move, Moves
 from arena.messages import Arrive
 from arena.records import Records
+from arena.released.encoding import ABSENT, LEAST, name_suffix, value_columns
 from arena.settings import one_of
 from audits.adversary_search.script import LAST_IS_1, AnswerHistory, Memory, Point, Script, Step
 
@@ -33,13 +35,32 @@ class StreamStep(Step):
     cut: float = attrs.field(default=0.5, kw_only=True)
 
     def read_answer(self, last: Any, reply: Any) -> np.ndarray:
-        return _read_number(reply, self.place) > self.cut
+        return read_number(reply, self.place) > self.cut
 
 
-def _read_number(reply: Any, place: int) -> np.ndarray:
-    """(n,): a number of the latest release, the last one if there are fewer."""
-    numbers = reply.releases[-1].reshape(len(reply.releases[-1]), -1).astype(float)
-    return np.asarray(numbers[:, min(place, numbers.shape[1] - 1)])
+def read_number(reply: Any, place: int) -> np.ndarray:
+    """(n,): a number of the latest release of each game, the last one if it has fewer. A text is taken for a
+    large number, and an empty release for 0. Other games of the batch, whatever they release, change nothing.
+    """
+    columns = value_columns(reply.releases[-1], "")
+    table = [np.full(len(reply.releases[-1]), ABSENT)]
+    for name in sorted(columns, key=_split_numbers):
+        if name_suffix(name) == " text":
+            table.append(np.where(columns[name] == ABSENT, ABSENT, LEAST))
+        elif not name_suffix(name):
+            table.append(columns[name].astype(float))
+    numbers = np.stack(table, axis=1)
+    absent = numbers == ABSENT
+    length = (~absent).sum(axis=1)
+    wanted = length - 1 if place < 0 else np.minimum(place, length - 1)
+    order = np.argsort(absent, axis=1, kind="stable")
+    numbers = np.take_along_axis(numbers, np.take_along_axis(order, wanted[:, None], axis=1), axis=1)
+    return np.where(length > 0, numbers[:, 0], 0.0)
+
+
+def _split_numbers(name: str) -> list[str | int]:
+    """A key that puts entry 2 before entry 10."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
 
 
 @attrs.frozen
@@ -119,9 +140,9 @@ class SteeredScript(Script):
             while True:
                 reply = yield move
                 if move.other is not None:
-                    before = 0.0 if last is None or kept.kind == NUMBER else _read_number(last, kept.place)
+                    before = 0.0 if last is None or kept.kind == NUMBER else read_number(last, kept.place)
                     now = _find_difference(move, games)
-                    score = np.where(now, _read_number(reply, kept.place) - before, score)
+                    score = np.where(now, read_number(reply, kept.place) - before, score)
                 last = reply
                 move = moves.send(reply)
         except StopIteration:

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from support.flawed_streams import CASES
 
 import audits
-from arena import REFEREES, Arrive, Learner, play
+from arena import REFEREES, Arrive, Learner, NothingTested, play
+from arena.messages import Published
 from arena.records import BLANK_RECORD, Records
+from arena.released.encoding import LEAST, encode_values
 from audits.adversary_search.clipped_sum import list_clipped_sums
 from audits.adversary_search.protocols.stream_scripts import make_kit
 from audits.adversary_search.protocols.stream_steps import (
@@ -21,6 +23,7 @@ from audits.adversary_search.protocols.stream_steps import (
     React,
     SteeredScript,
     SwapScore,
+    read_number,
 )
 from audits.adversary_search.script import SPACES, Script
 from audits.adversary_search.script_strategies import adversaries
@@ -177,6 +180,29 @@ def test_a_clipped_sum_of_independent_laplace_noise_is_about_the_likelihood_rati
     assert best.rounds == (0, 2)
     ratio = (np.abs(views.rows) - np.abs(views.rows - shift)).sum(axis=1)
     assert np.corrcoef(best.column(views), ratio)[0, 1] > 0.99
+
+
+def test_a_class_that_cannot_be_made_is_a_failure_of_the_learner() -> None:
+    class Broken(Listing):
+        def __init__(self, rng: np.random.Generator) -> None:
+            raise RuntimeError("no counter")
+
+    with pytest.raises(NothingTested, match="learner Broken raised RuntimeError: no counter"):
+        audits.search(audits.stream(Broken), data=st.integers(0, 1), epsilon=1.0)
+
+
+@pytest.mark.parametrize("others", [[], [[1.0, 2.0, 3.0], None], [[]]])
+def test_a_number_of_a_release_is_the_same_whatever_other_games_release(others: list[Any]) -> None:
+    released = [[], [4.0], [5.0, 6.0], ["yes"], 7.0]
+
+    def read(place: int) -> list[float]:
+        values = encode_values([*released, *others])
+        return read_number(Published((values,)), place).tolist()[: len(released)]
+
+    large = pytest.approx(LEAST)
+    assert read(-1) == [0.0, 4.0, 6.0, large, 7.0]
+    assert read(0) == [0.0, 4.0, 5.0, large, 7.0]
+    assert read_number(Published((encode_values([[], []]),)), -1).tolist() == [0.0, 0.0]
 
 
 @pytest.mark.thorough

@@ -18,6 +18,7 @@ from arena.claims import Neighbours
 from arena.errors import BudgetExceeded, InvalidArgument
 from arena.records import BLANK_RECORD, Records
 from arena.testing import check_learner
+from arena.testing.batches import check_batches_independent
 from audits.api.user_data import read_data
 from audits.registry.players import configure_learner, is_function, lacks_records
 
@@ -57,6 +58,13 @@ class Raises(Totals):
         if record == 1:
             raise ValueError(f"noise {self.rng.random()} at user {record}")
         return record
+
+
+class Lists(Totals):
+    """Lists of texts, some of which are longer than all others of their batch."""
+
+    def update(self, record: int) -> list[str]:
+        return ["yes"] * min(8, int(self.rng.geometric(0.5)))
 
 
 class Remembers(Totals):
@@ -237,3 +245,9 @@ class TwoArguments:
 def test_bad_input_is_refused(make: Any, message: str) -> None:
     with pytest.raises(InvalidArgument, match=message):
         make()
+
+
+def test_batches_with_lists_of_other_lengths_are_compared_by_the_same_columns() -> None:
+    learner = configure(audits.stream(Lists), st.integers(0, 1))
+    moves = Arrive(Records([0] * 12), Records([1] + [0] * 11))
+    check_batches_independent(learner, script(moves), Stream(), games=64)
