@@ -170,14 +170,15 @@ def _probe(learner: Any, prober: _Prober, number: int) -> Queries:
 def _pair_queries(upwards: Sequence[Any], downwards: Sequence[Any]) -> tuple[tuple[Any, Any], ...]:
     """Pairs of these, those that have most fields in common first, then the clearest."""
     pairs = [
-        (-_count_common(up, down), place + other, up, down)
+        (-count_common(up, down), place + other, up, down)
         for place, up in enumerate(upwards[:_MOST_PAIRED])
         for other, down in enumerate(downwards[:_MOST_PAIRED])
     ]
     return tuple(pair[2:] for pair in sorted(pairs, key=lambda pair: pair[:2])[:_MOST_PAIRED])
 
 
-def _count_common(first: Any, second: Any) -> int:
+def count_common(first: Any, second: Any) -> int:
+    """In how many fields two queries that are tuples agree."""
     if not (isinstance(first, tuple) and isinstance(second, tuple)):
         return 0
     return sum(one == other for one, other in zip(first, second, strict=False))
