@@ -21,7 +21,7 @@ from arena.schemas.schema import spread_out
 from audits.adversary_search.code_constants import list_code_values
 from audits.adversary_search.obvious_records import list_obvious, list_simpler
 from audits.adversary_search.point_strategies import choose_from, list_of, sample_from, shorten_steps
-from audits.adversary_search.protocols.session_probes import Queries, count_common, list_queries, probe_queries
+from audits.adversary_search.protocols.session_probes import Queries, list_alike, list_queries, probe_queries
 from audits.adversary_search.record_strategies import check_relation, neighbouring_records
 from audits.adversary_search.script import (
     ENDS,
@@ -138,8 +138,8 @@ def _list_plans(found: Queries, rounds: int) -> Iterator[Plan]:
     if not telling:
         return
     first, effect = telling[0], found.effect
-    # A query that has fields in common with another may be answered from its answer.
-    alike = sorted(found.still, key=lambda query: -count_common(first, query))[:1]
+    # Queries that have a field in common may be answered from each other's answers.
+    alike = list_alike(first, found.still)[:2] or still[:1]
 
     def ask(*queries: Any, times: int = 1) -> tuple[Step, ...]:
         return tuple(AskQuery(query, times, above=found.level) for query in queries)
@@ -150,8 +150,8 @@ def _list_plans(found: Queries, rounds: int) -> Iterator[Plan]:
         yield "in turn", found.contrast, tuple(islice(cycle(two), min(rounds, _IN_TURN)))
     yield "again", effect, ask(first, times=min(rounds, 8))
     yield "often", effect, ask(first, times=min(rounds, _OFTEN))
-    if found.coins:  # a session that ends with an answer goes on if that is rare
-        yield "rare", effect, ask(found.telling[-1], times=rounds)
+    for name, query in zip(("rare", "rare, too"), found.rare, strict=False):
+        yield name, effect, ask(query, times=rounds)
     yield "after one", effect, (*ask(*still[:1]), *ask(first))
     yield "all", effect, ask(*telling, *telling[:2])
     if still and rounds > _WAIT:
