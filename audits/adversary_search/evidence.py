@@ -28,7 +28,7 @@ from audits.statistics.betting import Betting, list_curve_points
 from audits.statistics.score_pairs import PairCounts
 
 _MAX_THRESHOLDS = 24  # of one score
-_TAILS = 0.5 ** np.arange(5, 9)  # shares of games in rare events, of sessions and of scores that adversaries return
+_TAILS = 0.5 ** np.arange(5, 9)  # shares of games in rare events, of sessions and of adversaries' scores
 _MAX_SCORES = 160
 _MAX_VIEWS = 1_024  # distinct views above which their frequencies are not learned
 _FEWEST_LEARNED = 64  # pairs from which log ratios of replies are learned

@@ -192,11 +192,11 @@ class ObjectSession(Learner):
 
     def _list_trials(self, asked: Any) -> Iterator[Callable[[], Any]]:
         """Calls that ask an object the first queries, or a session of each kind that is opened in it."""
-        sessions = [lambda: asked, *(partial(_open_object, self, asked, kind) for kind in self.kinds[:_TRIED])]
-        for make in sessions:
-            session = cache(make)
+        sessions: list[Callable[[], Any]] = [lambda: asked]
+        sessions += [partial(_open_object, self, asked, kind) for kind in self.kinds[:_TRIED]]
+        for find_session in map(cache, sessions):
             for query in self.some_queries[:_TRIED]:
-                yield lambda: _ask_object(self.method, session(), self.find_query(query))  # noqa: B023
+                yield lambda: _ask_object(self.method, find_session(), self.find_query(query))  # noqa: B023
 
     def read_loss_of(self, asked: Any) -> Any:
         """What an object says was lost so far: ε, or (ε, δ)."""

@@ -41,7 +41,11 @@ RELATIONS = [
 QUICK = {"size": 20, "batch": 4, "steps": 3}  # of training runs
 GIVEN: dict[str, dict[str, Any]] = {
     "function": {"function": len, "epsilon": 1.0, "users": -1, "dimension": 2},
-    "session": {"factory": list, "schema": find_schema(st.lists(st.integers(0, 1), min_size=1, max_size=4)), "epsilon": 1.0},
+    "session": {
+        "factory": list,
+        "schema": find_schema(st.lists(st.integers(0, 1), min_size=1, max_size=4)),
+        "epsilon": 1.0,
+    },
     "stream": {"make": dict, "epsilon": 1.0},
     "fixed-stream": {"make": dict, "epsilon": 1.0},
 }
