@@ -31,7 +31,7 @@ from audits.statistics.betting import Betting, list_curve_points
 from audits.statistics.score_pairs import PairCounts
 
 _MAX_THRESHOLDS = 24  # of one score
-_TAILS = 0.5 ** np.arange(5, 9)  # shares of games in rare events, of a score that an adversary returns
+_TAILS = 0.5 ** np.arange(5, 9)  # shares of games in rare events, of sessions and of adversaries' scores
 _MAX_SCORES = 160
 _MAX_VIEWS = 1_024  # distinct views above which their frequencies are not learned
 _FEWEST_LEARNED = 64  # pairs from which log ratios of replies are learned
@@ -268,9 +268,10 @@ class _CrossFit:
             return learned[views is other]
 
         thresholds, z = [np.zeros(0)], []
+        has_tails = any(map(is_reply, half.names))  # several replies together are a rare event more often
         for score in candidates:
             values = compute(score, half)
-            thresholds.append(_choose_thresholds(values, score))
+            thresholds.append(_choose_thresholds(values, has_tails or score == Score(OWN_SCORE)))
             hits, both = _count_events(values, thresholds[-1], half.counts)
             z.append(_discount_fit(_z_scores(hits, both, half.pairs, claim), score))
         every = np.concatenate(thresholds)
@@ -310,11 +311,11 @@ def _choose_learning(half: ViewCounts) -> Callable[[ViewCounts], Distinguisher] 
     return None
 
 
-def _choose_thresholds(values: np.ndarray, score: Score | None) -> np.ndarray:
+def _choose_thresholds(values: np.ndarray, with_tails: bool) -> np.ndarray:
     values = np.unique(values)[1:]
     if len(values) > _MAX_THRESHOLDS:
         places = np.linspace(0, len(values) - 1, _MAX_THRESHOLDS).astype(int)
-        if score == Score(OWN_SCORE):
+        if with_tails:
             tails = np.outer([1, -1], _TAILS * len(values)).astype(int)
             places = np.unique(np.append(places, tails % len(values)))
         values = values[places]

@@ -6,7 +6,7 @@ import inspect
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cache, cached_property, partial
 from math import inf
 from typing import Any
 
@@ -164,8 +164,8 @@ class ObjectSession(Learner):
         return query
 
     def check_object(self) -> None:
-        """Make the object and ask it a few queries, on the data that it may receive. Raises: InvalidArgument
-        if it can be made on none, or answers none of them, with the reason."""
+        """Make the object and ask it, and sessions in it, a few queries, on the data that it may receive.
+        Raises: InvalidArgument if it can be made on none, or answers none of them, with the reason."""
         assert self.schema is not None
         failure: BaseException | None = None
         for records in self.some_records:
@@ -177,9 +177,9 @@ class ObjectSession(Learner):
                 failure = failure or error
                 continue
             replies = []
-            for query in self.some_queries[:_TRIED]:
+            for ask in self._list_trials(asked):
                 try:
-                    replies.append(_ask_object(self.method, asked, self.find_query(query)))
+                    replies.append(ask())
                 except RAISED as error:
                     failure = failure or error
             if failure is None or any(reply is not None for reply in replies):
@@ -189,6 +189,14 @@ class ObjectSession(Learner):
             value="" if failure is None else describe_error(failure),
             remedy="Correct it, or let ask= draw queries that it answers.",
         ) from failure
+
+    def _list_trials(self, asked: Any) -> Iterator[Callable[[], Any]]:
+        """Calls that ask an object the first queries, or a session of each kind that is opened in it."""
+        sessions: list[Callable[[], Any]] = [lambda: asked]
+        sessions += [partial(_open_object, self, asked, kind) for kind in self.kinds[:_TRIED]]
+        for find_session in map(cache, sessions):
+            for query in self.some_queries[:_TRIED]:
+                yield lambda: _ask_object(self.method, find_session(), self.find_query(query))  # noqa: B023
 
     def read_loss_of(self, asked: Any) -> Any:
         """What an object says was lost so far: ε, or (ε, δ)."""

@@ -40,7 +40,8 @@ class Queries:
     first. opposites: two of these each, with larger and smaller replies in world 1, the most alike first,
     since what else changes them then cancels. still: the others.
     level: about the middle of the replies that are numbers. effect: of the clearest, in standard deviations;
-    contrast: of the less clear of two that differ in both directions. coins: whether all are 0 or 1."""
+    contrast: of the less clear of two that differ in both directions. coins: whether all are 0 or 1, or no
+    numbers; rare: of these for each usual reply the query that has another least often."""
 
     telling: tuple[Any, ...] = ()
     opposites: tuple[tuple[Any, Any], ...] = ()
@@ -49,6 +50,7 @@ class Queries:
     effect: float = 0.0
     contrast: float = 0.0
     coins: bool = False
+    rare: tuple[Any, ...] = ()
 
 
 @attrs.frozen
@@ -156,12 +158,15 @@ def _probe(learner: Any, prober: _Prober, number: int) -> Queries:
     order = np.argsort(-effect, kind="stable")
     told = [place for place in order.tolist() if clear[place]]
     finite = numbers[np.isfinite(numbers)]
+    usual = np.sort(hashes[0], axis=0)[number // 2]
+    least = {usual[place]: queries[place] for place in told} if coins.all() else {}
     return Queries(
         telling=tuple(queries[place] for place in told),
         opposites=_pair_queries(*([queries[p] for p in told if sign * change[p] > 0] for sign in (1, -1))),
         still=tuple(query for query, is_clear in zip(queries, clear, strict=True) if not is_clear),
         level=float(np.median(finite)) if len(finite) else 0.5,
         coins=bool(coins.all()),
+        rare=tuple(least.values())[:2],
         effect=float(max(effect.max(), 0.0)),
         contrast=float(min(max(np.where(sign * change > 0, effect, 0.0).max(), 0.0) for sign in (1, -1))),
     )
@@ -181,6 +186,15 @@ def _count_common(first: Any, second: Any) -> int:
     if not (isinstance(first, tuple) and isinstance(second, tuple)):
         return 0
     return sum(one == other for one, other in zip(first, second, strict=False))
+
+
+def list_alike(query: Any, others: Sequence[Any]) -> list[Any]:
+    """For each field of a query that is a tuple one of the others that agrees there, if there is any."""
+    if not isinstance(query, tuple):
+        return []
+    tuples = [other for other in others if isinstance(other, tuple)]
+    alike = [[other for other in tuples if other[k : k + 1] == query[k : k + 1]] for k in range(len(query))]
+    return [others[0] for others in alike if others]
 
 
 def _read_last(

@@ -21,7 +21,7 @@ from arena.schemas.schema import spread_out
 from audits.adversary_search.code_constants import list_code_values
 from audits.adversary_search.obvious_records import list_obvious, list_simpler
 from audits.adversary_search.point_strategies import choose_from, list_of, sample_from, shorten_steps
-from audits.adversary_search.protocols.session_probes import Queries, list_queries, probe_queries
+from audits.adversary_search.protocols.session_probes import Queries, list_alike, list_queries, probe_queries
 from audits.adversary_search.record_strategies import check_relation, neighbouring_records
 from audits.adversary_search.script import (
     ENDS,
@@ -45,6 +45,7 @@ _MOST_OBVIOUS = 14  # pairs of datasets that are probed
 _MOST_SPREAD = 4  # records of further ones
 _MOST_PAIRS = 3  # of which each way to ask is tried
 _MOST_CHILDREN = 16
+_EACH = 4  # times that one session of each kind is asked
 _MOST_STEPS = 6
 _ABOVE = 0.5
 _MEMORIES = st.sampled_from(
@@ -137,37 +138,51 @@ def _list_plans(found: Queries, rounds: int) -> Iterator[Plan]:
     if not telling:
         return
     first, effect = telling[0], found.effect
+    # Queries that have a field in common may be answered from each other's answers.
+    alike = list_alike(first, found.still)[:2] or still[:1]
 
     def ask(*queries: Any, times: int = 1) -> tuple[Step, ...]:
         return tuple(AskQuery(query, times, above=found.level) for query in queries)
 
-    yield "mixed", effect, (*ask(first), *ask(*still[:1]), *ask(*telling[1:2]), *ask(first))
+    yield "mixed", effect, ask(first, *alike, *telling[1:2], first)
     if found.opposites:
         two = ask(*found.opposites[0])
         yield "in turn", found.contrast, tuple(islice(cycle(two), min(rounds, _IN_TURN)))
     yield "again", effect, ask(first, times=min(rounds, 8))
     yield "often", effect, ask(first, times=min(rounds, _OFTEN))
+    for name, query in zip(("rare", "rare, too"), found.rare, strict=False):
+        yield name, effect, ask(query, times=rounds)
     yield "after one", effect, (*ask(*still[:1]), *ask(first))
     yield "all", effect, ask(*telling, *telling[:2])
     if still and rounds > _WAIT:
         yield "late", effect, (*ask(still[0], times=_WAIT), *ask(first))
 
 
-def _list_child_plans(kind: Any, found: Queries) -> Iterator[Plan]:
-    """Several sessions at once, which are asked in turn; and one after the other."""
-    if not found.telling:
-        return
-    first, *others = [found.telling[0], *found.still[:1]]
-    opened = tuple(OpenSession(kind) for _ in range(_MOST_CHILDREN))
-    asked = [AskQuery(first, session=child + 1) for child in range(_MOST_CHILDREN)]
-    effect = found.effect
-    yield "all at once", effect, (*opened, *asked, *asked)
-    if others:
-        yield "two", effect, (*opened[:2], AskQuery(first, session=1), AskQuery(others[0], session=2))
-    yield "two in turn", effect, (*opened[:2], *(step for _ in range(4) for step in asked[:2]))
-    in_a_row = tuple(step for two in zip(opened, asked, strict=True) for step in (*two, two[1]))
-    yield "one by one", effect, in_a_row
-    yield "one", effect, (opened[0], AskQuery(first, 8, session=1))
+def _list_child_plans(kinds: Sequence[Any], probes: Sequence[Queries]) -> Iterator[Plan]:
+    """Several sessions at once, which are asked in turn; and one after the other; of one kind and of each."""
+    clearest = sorted(zip(kinds, probes, strict=True), key=lambda of_kind: -of_kind[1].effect)
+    for kind, found in clearest:
+        if not found.telling:
+            continue
+        first, *others = [found.telling[0], *found.still[:1]]
+        opened = tuple(OpenSession(kind) for _ in range(_MOST_CHILDREN))
+        asked = [AskQuery(first, session=child + 1) for child in range(_MOST_CHILDREN)]
+        effect = found.effect
+        yield "all at once", effect, (*opened, *asked, *asked)
+        if others:
+            yield "two", effect, (*opened[:2], AskQuery(first, session=1), AskQuery(others[0], session=2))
+        yield "two in turn", effect, (*opened[:2], *(step for _ in range(4) for step in asked[:2]))
+        in_a_row = tuple(step for two in zip(opened, asked, strict=True) for step in (*two, two[1]))
+        yield "one by one", effect, in_a_row
+        yield "one", effect, (opened[0], AskQuery(first, 8, session=1))
+    if len(kinds) > 1:
+        few = clearest[:_MOST_CHILDREN]
+        each = [
+            AskQuery((*found.telling, *found.still)[0], _EACH, session=child)
+            for child, (_, found) in enumerate(few, start=1)
+        ]
+        effect = float(np.linalg.norm([found.effect for found in probes]))
+        yield "each kind", effect, (*(OpenSession(kind) for kind, _ in few), *each)
 
 
 def _limit_rounds(learner: Any) -> int:
@@ -203,11 +218,8 @@ def _list_obvious(learner: Any, protocol: str) -> Iterator[Script]:
         return
     ways: dict[str, list[tuple[float, int, Script]]] = {}
     for worlds in _list_pairs(learner):
-        plans = [
-            plan
-            for kind in learner.kinds
-            for plan in _list_child_plans(kind, probe_queries(learner, *worlds, kind))
-        ]
+        kinds = learner.kinds
+        plans = [*_list_child_plans(kinds, [probe_queries(learner, *worlds, kind) for kind in kinds])]
         plans += _list_plans(probe_queries(learner, *worlds), _limit_rounds(learner))
         for name, clear, steps in plans:
             script = _make_script(*worlds, steps)

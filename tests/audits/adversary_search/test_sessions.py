@@ -15,7 +15,7 @@ import audits
 from arena import InvalidArgument, Learner, Session, play
 from arena.records import Records
 from audits.adversary_search import SPACES, Script
-from audits.adversary_search.protocols.session_probes import list_queries, probe_queries
+from audits.adversary_search.protocols.session_probes import list_alike, list_queries, probe_queries
 from audits.adversary_search.protocols.session_scripts import AskByReplies, AskQuery, OpenSession
 from audits.distinguishers.view_features import view_features
 
@@ -164,6 +164,34 @@ def test_scripts_open_sessions_at_once() -> None:
     case = BY_NAME["lazy"]
     scripts = list(SPACES["Session"].obvious(make(case, case.flawed), "Session"))
     assert max(sum(isinstance(step, OpenSession) for step in script.steps) for script in scripts) >= 8
+
+
+class Decades:
+    """1-DP by parallel composition of sessions about 0-10 and 10-20, if no record is in both."""
+
+    last = 10
+
+    def __init__(self, data: list[int], rng: np.random.Generator) -> None:
+        self.data, self.rng, self.opened = data, rng, set[int]()
+
+    def open(self, low: int) -> Server:
+        if low in self.opened:
+            raise KeyError(low)
+        self.opened.add(low)
+        return Server([value - low for value in self.data if low <= value <= low + self.last], self.rng)
+
+
+def test_objects_that_only_open_sessions_are_asked_in_one_of_each_kind() -> None:
+    given: dict[str, Any] = {"data": st.lists(st.integers(0, 20)), "ask": st.integers(0, 9), "open": [0, 10]}
+    learner = audits.session(Decades, epsilon=1.0, neighbours="add or remove one", **given)
+    scripts = SPACES["Session"].obvious(learner, "Session")
+    opened = [[step.kind for step in script.steps if isinstance(step, OpenSession)] for script in scripts]
+    assert any(sorted(kinds) == [0, 10] for kinds in opened)
+
+
+def test_what_has_a_field_in_common_is_asked_next() -> None:
+    assert list_alike((1, 4), [(6, 9), (6, 4), (1, 0), (1, 1), 4]) == [(1, 0), (6, 4)]
+    assert list_alike(4, [4]) == []
 
 
 def test_objects_that_cannot_be_asked_are_refused() -> None:

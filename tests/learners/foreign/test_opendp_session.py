@@ -78,6 +78,38 @@ def test_an_odometer_reports_its_loss() -> None:
     assert [reply.loss[0].tolist() for reply in played.replies] == [[0, 0], [0.5, 0], [1, 0]]
 
 
+def make_context(data: list[int]) -> Any:
+    domain, _ = space()
+    return dp.Context.compositor(
+        data=data,
+        privacy_unit=dp.unit_of(contributions=1),
+        privacy_loss=dp.loss_of(epsilon=1.0),
+        split_evenly_over=2,
+        domain=domain,
+    )
+
+
+def count_records(context: Any) -> int:
+    return int(context.query().count().laplace().release())
+
+
+def add_records(context: Any) -> int:
+    return int(context.query().clamp((0, 10)).sum().laplace().release())
+
+
+def test_a_context_answers_functions_of_it_until_its_budget_is_spent() -> None:
+    given = {"data": GIVEN["data"], "neighbours": GIVEN["neighbours"], "epsilon": 1.0, "method": ""}
+    learner = audits.session(make_context, ask=[count_records, add_records], **given)
+    steps = (AskQuery(QueryAt(0)), AskQuery(QueryAt(1)), AskQuery(QueryAt(0)))
+    script = Script(protocol="Session", world_0=Records([9] * 40), world_1=Records([9] * 41), steps=steps)
+    played = play(learner, script, Session(), games=16, seed=1, record=True)
+    counted, added, refused = [reply.value for reply in played.replies[1:]]
+    assert abs(np.median(counted) - 40.5) < 6  # by noise of scale 2
+    assert abs(np.median(added) - 9 * 40.5) < 60  # of scale 20
+    assert len(set(counted.tolist())) > 1
+    assert (refused > 1e200).all()  # the code of the exception
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("make", [adaptive, privacy_filter, odometer])
 def test_measurements_with_a_wrong_map_are_refuted(make: Any) -> None:
