@@ -23,6 +23,7 @@ from audits.distinguishers.learned_distinguisher import (
     learn_reply_ratios,
     list_replies,
 )
+from audits.distinguishers.session_features import is_reply
 from audits.distinguishers.view_classifiers import Distinguisher
 from audits.distinguishers.view_features import ViewCounts, join_views
 from audits.runs.blocks import play_block, uses_common_random_numbers
