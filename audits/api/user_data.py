@@ -10,8 +10,8 @@ from arena import InvalidArgument, Sample
 from arena.claims import Relation, read_relation
 from audits.data.csv_files import read_frames
 from audits.data.user_records import read_records, read_rows
-from audits.registry.match import PlayerSettings
-from audits.registry.players import complete_data, is_function, lacks_records
+from audits.registry.match import PlayerSettings, complete_data
+from audits.registry.players import is_function, lacks_records
 from audits.registry.user_files import load_data_strategy, load_schema
 
 

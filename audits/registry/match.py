@@ -32,6 +32,7 @@ from audits.registry.players import (
     GivenLearner,
     configure_adversary,
     configure_learner,
+    lacks_records,
     resolve_learner,
 )
 from audits.registry.settings_text import blame_player, build_player, summarize_player
@@ -124,6 +125,18 @@ def _fit_sizes(learner: Learner, sample: Sample, chosen: set[str]) -> tuple[Lear
         return learner, ()
     note = f"sized for {sample.size:,} examples: {summarize_player(resized)}"
     return resized, (f"{note}; its claim is {read_claim(resized)}",)
+
+
+def complete_data(learner: object, data: Any) -> Any:
+    """The data; or, if a learner that lacks records is given the strategy of one record, that of lists of
+    them."""
+    if data is None or not lacks_records(learner):
+        return data
+    from hypothesis.strategies import SearchStrategy  # slow to import
+
+    from audits.data.schemas import list_records
+
+    return list_records(data) if isinstance(data, SearchStrategy) else data
 
 
 def find_protocol(learner: Learner, law: object) -> type[Referee] | None:

@@ -312,18 +312,6 @@ def lacks_records(learner: object) -> bool:
     return isinstance(learner, Learner) and learner.receives_records and read_schema(learner) is None
 
 
-def complete_data(learner: object, data: Any) -> Any:
-    """The data; or, if a learner that lacks records is given the strategy of one record, that of lists of
-    them."""
-    if data is None or not lacks_records(learner):
-        return data
-    from hypothesis.strategies import SearchStrategy  # slow to import
-
-    from audits.data.schemas import list_records
-
-    return list_records(data) if isinstance(data, SearchStrategy) else data
-
-
 def _is_users_mechanism(item: object) -> bool:
     kind = item if inspect.isclass(item) else type(item)
     return is_mechanism(item) and not issubclass(kind, Learner | Adversary)

@@ -16,6 +16,7 @@ from audits.data.user_records import choose_records
 from audits.registry.match import (
     change_claim,
     choose_protocol,
+    complete_data,
     configure_game,
     get_given_curve,
     read_claim,
@@ -25,7 +26,6 @@ from audits.registry.match import (
 from audits.registry.players import (
     GivenLearner,
     choose_learner,
-    complete_data,
     configure_adversary,
     configure_learner,
 )
