@@ -20,7 +20,6 @@ from arena.players import read_relation_of
 from arena.randomness import block_seed, generator
 from arena.records import BLANK_RECORD, Records, record_key
 from arena.schemas.schema import Schema
-from audits.adversary_search.clipped_sum import list_clipped_sums
 from audits.adversary_search.code_constants import list_code_values, list_constants
 from audits.adversary_search.field_values import list_prominent, offer_constants
 from audits.adversary_search.obvious_records import list_sizes, list_users
@@ -31,6 +30,7 @@ from audits.adversary_search.point_strategies import (
     round_limit,
     sample_from,
 )
+from audits.adversary_search.protocols.clipped_sum import list_clipped_sums
 from audits.adversary_search.protocols.stream_steps import (
     SWAP_SCORES,
     Arrivals,

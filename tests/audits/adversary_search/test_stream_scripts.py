@@ -15,7 +15,7 @@ from arena import REFEREES, Arrive, Learner, NothingTested, play
 from arena.messages import Published
 from arena.records import BLANK_RECORD, Records
 from arena.released.encoding import LEAST, encode_values
-from audits.adversary_search.clipped_sum import list_clipped_sums
+from audits.adversary_search.protocols.clipped_sum import list_clipped_sums
 from audits.adversary_search.protocols.stream_scripts import make_kit
 from audits.adversary_search.protocols.stream_steps import (
     Arrivals,

@@ -72,6 +72,6 @@ class Cheating(DistinguisherTraining):
 
 @statistical(rate=RATE)
 def test_a_distinguisher_that_has_seen_the_block_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("audits.runs.run.DistinguisherTraining", Cheating)
+    monkeypatch.setattr("audits.runs.audit_estimators.DistinguisherTraining", Cheating)
     with expect_rejection("errors in"):
         check(LaplaceCount(epsilon=0.01), CountSwap(), 0.01, LEARNED, games=200)

@@ -334,7 +334,7 @@ def test_a_disk_that_fails_ends_a_run_with_its_figures(tmp_path: Path, jobs: str
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
     )
     assert ended.returncode == 2
-    assert ended.stderr.startswith(f"arena: the disk of the ledger {ledger} failed (disk I/O error): block ")
+    assert f"arena: the disk of the ledger {ledger} failed (disk I/O error): block " in ended.stderr
     found = json.loads(ended.stdout)
     assert found["interrupted"]
     assert found["games"] > 0
