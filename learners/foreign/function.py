@@ -314,3 +314,30 @@ def restore_global_generators(enabled: bool = True) -> Iterator[None]:
         finally:
             random.setstate(python_state)
             np.random.set_state(numpy_state)  # noqa: NPY002
+
+
+class GlobalGenerators:
+    """The generators of the process as each of n games finds them: seeded at first, then as it left them.
+    enabled: whether objects draw from them at all."""
+
+    def __init__(self, games: int, *, enabled: bool) -> None:
+        self._enabled = enabled
+        self._states: list[Any] = [None] * games
+
+    @contextmanager
+    def use(self, game: int, seed: GameSeed | None = None) -> Iterator[None]:
+        """Let a game draw from them, from a seed or where it stopped; restores them on exit."""
+        if not self._enabled:
+            yield
+            return
+        with restore_global_generators():
+            if seed is not None:
+                seed_global_generators(seed)
+            else:
+                python_state, numpy_state = self._states[game]
+                random.setstate(python_state)
+                np.random.set_state(numpy_state)  # noqa: NPY002
+            try:
+                yield
+            finally:
+                self._states[game] = random.getstate(), np.random.get_state()  # noqa: NPY002

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import random
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import cache, cached_property, partial
 from math import inf
 from typing import Any
@@ -17,7 +15,7 @@ from arena.claims import Claim, Neighbours, PrivacyUnit, Relation, neighbours_se
 from arena.errors import RAISED, InvalidArgument, UnknownRelease, describe_error
 from arena.parcels import display_name
 from arena.players import Learner
-from arena.randomness import GameSeed, draw_game_seeds, generator
+from arena.randomness import draw_game_seeds, generator
 from arena.records import Records
 from arena.referees.session_moves import OPENED, SILENCE, Call, QueryAt, key_query, name_exception
 from arena.released.encoding import list_objects
@@ -26,7 +24,7 @@ from arena.sample import Training
 from arena.schemas.schema import Schema
 from arena.settings import at_least, less_than, one_of, setting
 from learners.foreign.base import function_setting, make_once
-from learners.foreign.function import COINS, GIVEN, GLOBAL, OWN
+from learners.foreign.function import COINS, GIVEN, GLOBAL, OWN, GlobalGenerators
 from learners.foreign.mechanism import find_generator, make_callable, run_coroutine
 
 METHODS = ("ask", "query", "answer", "evaluate", "eval", "measure", "release", "__call__")
@@ -214,7 +212,7 @@ class RunningSessions:
         self._learner, self._games, self._rng = learner, games, rng
         self._objects: list[list[Any]] = []
         self._losses = np.zeros((games, 2))
-        self._states: list[Any] = [None] * games  # of the generators of the process, by game
+        self._generators = GlobalGenerators(games, enabled=learner.effective_coins == GLOBAL)
 
     def open_sessions(self, training: Training) -> np.ndarray:
         learner, schema = self._learner, self._learner.schema
@@ -227,7 +225,7 @@ class RunningSessions:
         for sample, games in training.groups():
             for game, data in zip(games.tolist(), schema.pack_games(sample, len(games)), strict=True):
                 rng = generator(seeds[game])
-                with self._use_coins(game, seeds[game]):
+                with self._generators.use(game, seeds[game]):
                     values[game], objects[game] = _open(lambda: learner.make_object(data, rng))  # noqa: B023
         self._objects.append(objects)
         return list_objects(values)
@@ -253,7 +251,7 @@ class RunningSessions:
             if asked is not None:
                 query = self._learner.find_query(queries[game])
                 halted = _has_halted(asked)
-                with self._use_coins(game):
+                with self._generators.use(game):
                     reply = _call(lambda: _ask_object(self._learner.method, asked, query))  # noqa: B023
                 refused = reply is None or isinstance(reply, Symbol)
                 replies[game] = SILENCE if halted and refused else reply
@@ -287,7 +285,7 @@ class RunningSessions:
             parent = objects[game]
             if parent is not None:
                 kind = self._learner.find_query(kinds[game])
-                with self._use_coins(game):
+                with self._generators.use(game):
                     replies[game], children[game] = _open(
                         lambda: _open_object(self._learner, parent, kind)  # noqa: B023
                     )
@@ -307,29 +305,6 @@ class RunningSessions:
                 loss = self._learner.read_loss_of(asked)
                 self._losses[game] = loss if isinstance(loss, tuple | list) else (loss, 0.0)
         return self._losses.copy()
-
-    @contextmanager
-    def _use_coins(self, game: int, seed: GameSeed | None = None) -> Iterator[None]:
-        """Seed the generators of the process for a game, or go on where it left them, and restore them."""
-        if self._learner.effective_coins != GLOBAL:
-            yield
-            return
-        before = random.getstate(), np.random.get_state()  # noqa: NPY002 - the object uses it
-        if seed is not None:
-            random.seed(seed.words.tobytes())
-            np.random.seed(seed.words.view(np.uint32))  # noqa: NPY002
-        else:
-            _set_states(self._states[game])
-        try:
-            yield
-        finally:
-            self._states[game] = random.getstate(), np.random.get_state()  # noqa: NPY002
-            _set_states(before)
-
-
-def _set_states(states: Any) -> None:
-    random.setstate(states[0])
-    np.random.set_state(states[1])  # noqa: NPY002
 
 
 def _call(call: Callable[[], Any]) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from copy import deepcopy
 from functools import cached_property
@@ -16,7 +15,7 @@ from arena.claims import Claim, Neighbours, PrivacyUnit, Relation, neighbours_se
 from arena.errors import RAISED, BudgetExceeded, InvalidArgument, publish_error
 from arena.parcels import callable_name, display_name
 from arena.players import Learner
-from arena.randomness import GameSeed, draw_game_seeds, generator
+from arena.randomness import draw_game_seeds, generator
 from arena.records import Records
 from arena.released.encoding import list_objects
 from arena.sample import Training
@@ -28,8 +27,7 @@ from learners.foreign.function import (
     GIVEN,
     GLOBAL,
     OWN,
-    restore_global_generators,
-    seed_global_generators,
+    GlobalGenerators,
 )
 from learners.foreign.mechanism import check_arguments, find_generator, make_callable
 
@@ -140,19 +138,12 @@ class RunningObjects:
     def __init__(self, learner: StreamObject, games: int, rng: np.random.Generator) -> None:
         self._learner, self._schema = learner, learner.given_schema
         self._rounds = 0
-        seeds: list[GameSeed] = list(draw_game_seeds(rng, games))
-        self._states: list[Any] = [None] * games  # of the global generators, if they are seeded
-        if learner.effective_coins == GIVEN:
-            self._objects = [learner.make_one(generator(seed)) for seed in seeds]
-        elif learner.effective_coins == OWN:
-            self._objects = [learner.make_one() for _ in range(games)]
-        else:
-            self._objects = []
-            with restore_global_generators():
-                for game, seed in enumerate(seeds):
-                    seed_global_generators(seed)
-                    self._objects.append(learner.make_one())
-                    self._keep_state(game)
+        self._generators = GlobalGenerators(games, enabled=learner.effective_coins == GLOBAL)
+        self._objects = []
+        for game, seed in enumerate(draw_game_seeds(rng, games)):
+            with self._generators.use(game, seed):
+                given = (generator(seed),) if learner.effective_coins == GIVEN else ()
+                self._objects.append(learner.make_one(*given))
 
     def update(self, records: Training) -> np.ndarray:
         """The releases of one round."""
@@ -171,25 +162,12 @@ class RunningObjects:
             )
         streams = [self._schema.fill_blanks(sample.rows()) for sample in records.samples]
         shared = [all(type(record) in _IMMUTABLE for record in stream) for stream in streams]
-        is_global = self._learner.effective_coins == GLOBAL
         games = []
-        with restore_global_generators(is_global):
-            for game, (each, which) in enumerate(zip(self._objects, records.which, strict=True)):
-                if is_global:
-                    self._load_state(game)
-                stream = streams[which] if shared[which] else deepcopy(streams[which])
+        for game, (each, which) in enumerate(zip(self._objects, records.which, strict=True)):
+            stream = streams[which] if shared[which] else deepcopy(streams[which])
+            with self._generators.use(game):
                 games.append([_call_update(each, record) for record in stream])
-                if is_global:
-                    self._keep_state(game)
         return [list_objects([game[place] for game in games]) for place in range(rounds)]
-
-    def _keep_state(self, game: int) -> None:
-        self._states[game] = random.getstate(), np.random.get_state()  # noqa: NPY002
-
-    def _load_state(self, game: int) -> None:
-        python_state, numpy_state = self._states[game]
-        random.setstate(python_state)
-        np.random.set_state(numpy_state)  # noqa: NPY002
 
 
 def _call_update(each: Any, record: Any) -> Any:
