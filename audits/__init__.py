@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from audits.data.schemas import labelled, records, table, table_like, tables, vector
     from audits.exact_loss.exact_audit import ExactAudit
     from audits.races.race_result import RaceResult
+    from audits.reports.comparison import Comparison, compare
     from audits.runs.plan import Plan
     from audits.runs.run import run
     from audits.runs.verdict import Verdict
@@ -37,13 +38,22 @@ if TYPE_CHECKING:
 
 # Verbs.
 __all__ = ["assert_private", "assert_refuted", "audit", "audit_one_run", "certify", "certify_one_run"]
+__all__ += ["compare"]
 __all__ += ["exact", "race", "search", "session", "solve", "stream", "tournament"]
 # What mechanisms receive: strategies of data.
 __all__ += ["labelled", "neighbours", "records", "table", "table_like", "tables", "vector"]
 # Scores that arrive bit by bit; data from a file; plans, for more control.
 __all__ += ["Auditor", "Plan", "load_sample", "run"]
 # What the verbs return and raise.
-__all__ += ["Certificate", "ExactAudit", "OneRunCertificate", "RaceResult", "SearchResult", "Solution"]
+__all__ += [
+    "Certificate",
+    "Comparison",
+    "ExactAudit",
+    "OneRunCertificate",
+    "RaceResult",
+    "SearchResult",
+    "Solution",
+]
 __all__ += ["TournamentResult", "Verdict"]
 __all__ += ["NotPrivate", "NotRefuted", "Outcome", "Refutation"]
 
@@ -61,6 +71,7 @@ _MODULES = {
     "data.schemas": ("labelled", "records", "table", "table_like", "tables", "vector"),
     "exact_loss.exact_audit": ("ExactAudit",),
     "races.race_result": ("RaceResult",),
+    "reports.comparison": ("Comparison", "compare"),
     "runs.plan": ("Plan",),
     "runs.run": ("run",),
     "runs.verdict": ("Verdict",),

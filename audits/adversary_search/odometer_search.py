@@ -23,6 +23,7 @@ from audits.distinguishers.learned_distinguisher import learn_distinguisher, lea
 from audits.distinguishers.session_features import LOSS, OF_DELTA
 from audits.distinguishers.view_features import ViewCounts, join_views
 from audits.reports.formatting import nats
+from audits.reports.plots import BoundRow, Picture
 from audits.reports.report import Conclusion, Document, Facts, Listing, Report
 from audits.runs.blocks import check_players, play_block
 from audits.runs.example_games import write_example_games
@@ -83,7 +84,23 @@ class OdometerResult(Report):
         word = "Refuted" if self.refuted else "Nothing found"
         games = write_example_games(self.learner, self.adversary, self.adversary.referee, seed=self.seed)
         parts = [Facts(rows), Conclusion(word, text, chance, self.refuted), Listing(games, "A game:")]
-        return Document(parts=parts)
+        reading = f"A true odometer is refuted with a probability of at most {self.error:g}"
+        name = f"{self.learner.own_name}: loss that it does not report"
+        row = BoundRow(name="at least", certified=self.shortfall if self.refuted else 0.0)
+        return Document(parts=parts, picture=Picture.of_bounds([row], name, reading))
+
+    def _list_records(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "mechanism": self.learner.own_name,
+                "method": self.kind,
+                "shortfall": self.shortfall if self.refuted else 0.0,
+                "evidence": self.evidence,
+                "confidence": 1 - self.error,
+                "games": self.games,
+                "refuted": self.refuted,
+            }
+        ]
 
 
 def search_odometer(

@@ -20,7 +20,9 @@ from audits.registry.settings_text import summarize_player
 from audits.reports.data_pair import DataPair
 from audits.reports.formatting import nats
 from audits.reports.json_form import to_data
-from audits.reports.report import Conclusion, Document, Facts, Listing, Part, Picture, Prose, Report
+from audits.reports.plots import Picture
+from audits.reports.report import Conclusion, Document, Facts, Listing, Part, Prose, Report
+from audits.reports.result_table import ResultRow
 from audits.runs.example_games import write_example_games
 from audits.runs.limits import explain_stop
 from audits.runs.plan import Plan
@@ -109,9 +111,28 @@ class SearchResult(Report):
                 parts.append(Prose(where))
             else:
                 parts.append(Listing(self.source.rstrip(), "The adversary:"))
-        certified = 0.0 if self.verdict is None else self.verdict.epsilon_lower
-        bars = [("certified", certified), ("claimed", self.claim.epsilon)]
-        return Document(parts=parts, picture=Picture.of_bars(bars, self.headline))
+        (row,) = self.list_rows()
+        title = f"{self.learner.own_name}: {'refuted by a search' if self.refuted else 'nothing found'}"
+        reading = f"The whole search refutes a true claim with a probability of at most {self.error:g}"
+        return Document(parts=parts, picture=Picture.of_bounds([row.bounds], title, reading))
+
+    def list_rows(self) -> list[ResultRow]:
+        verdict, loss = self.verdict, self.detectable
+        return [
+            ResultRow(
+                mechanism=self.learner.own_name,
+                adversary="" if verdict is None else "found by the search",
+                method=self.kind,
+                **ResultRow.describe_claim(self.claim),
+                epsilon_lower=0.0 if verdict is None else verdict.epsilon_lower,
+                delta=self.claim.delta,
+                confidence=1 - self.error,
+                games=self.games if verdict is None else verdict.games,
+                ceiling=None if verdict is None else verdict.ceiling,
+                detectable=None if loss is None else self.claim.epsilon + loss,
+                refuted=self.refuted,
+            )
+        ]
 
     def _describe(self) -> dict[str, Any]:
         """They depend on the arguments of the search only, so times are left out."""

@@ -19,7 +19,9 @@ from arena.settings import at_least, check_value, less_than, more_than, number
 from audits.registry.match import resolve_curve
 from audits.registry.suggestions import explain_arguments
 from audits.reports.formatting import describe_validity, nats, percent
-from audits.reports.report import Document, Facts, Picture, Prose, Report
+from audits.reports.plots import Picture
+from audits.reports.report import Document, Facts, Prose, Report
+from audits.reports.result_table import ResultRow
 from audits.runs.block_sizes import EXACT_PAIRS
 from audits.runs.plan import MAX_BLOCK_PAIRS, first_block_pairs
 from audits.statistics.betting import Betting, ceiling
@@ -81,8 +83,24 @@ class Certificate(Report):
             if self.epsilon_lower > 0
             else "These scores certify no loss of privacy. That is no proof of privacy."
         )
-        bars = [("certified", self.epsilon_lower), ("claimed", self.epsilon), ("ceiling", self.ceiling)]
-        return Document(parts=[Facts(rows), Prose(meaning)], picture=Picture.of_bars(bars, self.headline))
+        picture = Picture.of_bounds([row.bounds for row in self.list_rows()], meaning.rstrip("."))
+        return Document(parts=[Facts(rows), Prose(meaning)], picture=picture)
+
+    def list_rows(self) -> list[ResultRow]:
+        return [
+            ResultRow(
+                mechanism="scores",
+                method="certify",
+                claim_epsilon=self.epsilon,
+                claim_delta=None if self.epsilon is None else self.delta,
+                epsilon_lower=self.epsilon_lower,
+                delta=self.delta,
+                confidence=self.confidence,
+                games=self.pairs,
+                ceiling=self.ceiling,
+                refuted=self.refuted,
+            )
+        ]
 
 
 def describe_outcome(refuted: bool | None) -> str:

@@ -19,7 +19,9 @@ from audits.registry.match import Match, build_match, check_protected, read_clai
 from audits.registry.players import GivenAdversary, GivenLearner, copy_learner
 from audits.registry.suggestions import explain_arguments
 from audits.reports.formatting import nats, percent
-from audits.reports.report import Document, Facts, Picture, Prose, Report
+from audits.reports.plots import Picture
+from audits.reports.report import Document, Facts, Prose, Report
+from audits.reports.result_table import ResultRow
 from audits.statistics.betting import CurveFamily, EpsilonGrid
 from audits.statistics.one_run import (
     MIN_CANARIES,
@@ -40,6 +42,7 @@ class OneRunCertificate(Report):
         least `confidence`. curve_lower: the largest of these curves, itself false.
     ceiling: the epsilon_lower of as many canaries, had every guess been right.
     guesses: at both ends of the scores. refuted: whether a claim under test is false; None without one.
+    name: of what was trained.
     """
 
     kind: ClassVar[str] = "one run"
@@ -56,6 +59,7 @@ class OneRunCertificate(Report):
     epsilon: float | None
     curve: PrivacyCurve | None
     refuted: bool | None
+    name: str = attrs.field(default="scores", repr=False)
 
     @property
     def headline(self) -> str:
@@ -85,9 +89,30 @@ class OneRunCertificate(Report):
         meaning = f"With confidence {percent(self.confidence)}, {', and '.join(claims)}."
         if not claims:
             meaning = "These guesses certify no loss of privacy. That is no proof of privacy."
-        bars = [("certified", self.epsilon_lower), ("for the curve", curve), ("claimed", self.epsilon)]
-        picture = Picture.of_bars([*bars, ("ceiling", self.ceiling)], self.headline)
+        (row,) = self.list_rows()
+        bars = [row.bounds]
+        if curve is not None:
+            bars.append(attrs.evolve(row.bounds, name="for its curve", certified=curve, ceiling=None))
+        picture = Picture.of_bounds(
+            bars, f"{self.name}: one run with {self.canaries:,} canaries", meaning.rstrip(".")
+        )
         return Document(parts=[Facts(rows), Prose(meaning)], picture=picture)
+
+    def list_rows(self) -> list[ResultRow]:
+        return [
+            ResultRow(
+                mechanism=self.name,
+                method=self.kind,
+                claim_epsilon=self.epsilon,
+                claim_delta=None if self.epsilon is None else self.delta,
+                epsilon_lower=self.epsilon_lower,
+                delta=self.delta,
+                confidence=self.confidence,
+                games=self.canaries,
+                ceiling=self.ceiling,
+                refuted=self.refuted,
+            )
+        ]
 
 
 @explain_arguments
@@ -213,7 +238,7 @@ def certify_match(match: Match, *, canaries: int, seed: int, confidence: float) 
         raise InvalidArgument(
             f"{match.adversary.name} returns no scores", remedy="Let play() return one for each canary."
         )
-    return certify_one_run(
+    certificate = certify_one_run(
         played.score,
         played.worlds,
         delta=claim.delta,
@@ -221,3 +246,4 @@ def certify_match(match: Match, *, canaries: int, seed: int, confidence: float) 
         epsilon=claim.epsilon if claim.curve is None else None,
         curve=claim.curve,
     )
+    return attrs.evolve(certificate, name=learner.own_name)

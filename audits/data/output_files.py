@@ -39,11 +39,11 @@ def check_output_file(
         )
 
 
-def check_extra(purpose: str, *packages: str) -> None:
+def check_extra(purpose: str, *packages: str, extra: str = "report") -> None:
     """Raises: InvalidArgument, which names the extra, if a package of it is missing."""
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:
-        raise InvalidArgument(f"{purpose} needs {' and '.join(missing)}", remedy=suggest_extra("report"))
+        raise InvalidArgument(f"{purpose} needs {' and '.join(missing)}", remedy=suggest_extra(extra))
 
 
 @contextmanager

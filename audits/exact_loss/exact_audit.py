@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import math
-import os
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 import numpy as np
 
-from arena import Adversary, Claim, InvalidArgument, Learner, NothingTested, Referee, Unsupported
+from arena import Adversary, Claim, Learner, NothingTested, Referee, Unsupported
 from arena.engine import check_protocol
 from arena.settings import at_least, at_most, check_value, less_than
 from arena.testing import RATE
@@ -23,10 +20,10 @@ from audits.exact_loss.privacy_loss import Bracket, PrivacyLoss
 from audits.exact_loss.view_laws import MAX_PATHS, LabelledLoss, ViewLaw, view_law
 from audits.registry.match import check_protected, read_claim
 from audits.registry.settings_text import summarize_player
-from audits.reports.formatting import WIDTH, wrap
 from audits.reports.json_form import describe_players, to_data
-from audits.reports.plots import BLUE, GREY, set_title
-from audits.reports.report import Document, Facts, Part, Picture, Prose, Report, Table
+from audits.reports.plots import GREY, Picture, choose_colour
+from audits.reports.report import Document, Facts, Part, Prose, Report, Table
+from audits.reports.result_table import ResultRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -110,15 +107,24 @@ class ExactAudit(Report):
         text = self.law.views.text
         return [(text(int(cell)), *row) for cell, row in zip(order, figures, strict=True)]
 
-    def write_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write every view with its probabilities and the trade-off curve: see `table`."""
-        try:
-            with Path(path).open("w", newline="", encoding="utf-8") as file:
-                writer = csv.writer(file)
-                writer.writerow(_COLUMNS)
-                writer.writerows(self.table())
-        except OSError as error:
-            raise InvalidArgument(f"the CSV file {path} cannot be written ({error.strerror})") from error
+    def _list_records(self) -> list[dict[str, Any]]:
+        """Every view with its probabilities and the trade-off curve: see `table`."""
+        return [dict(zip(_COLUMNS, row, strict=True)) for row in self.table()]
+
+    def list_rows(self) -> list[ResultRow]:
+        at = self.epsilon_at
+        return [
+            ResultRow(
+                mechanism=self.learner,
+                adversary=self.adversary,
+                method=self.kind,
+                **ResultRow.describe_claim(self.claim),
+                epsilon_lower=at.lower,
+                epsilon_upper=at.upper,
+                delta=at.delta,
+                refuted=None if self.claim.empty else self.refuted,
+            )
+        ]
 
     @property
     def headline(self) -> str:
@@ -135,14 +141,15 @@ class ExactAudit(Report):
                 for cell in self.most_revealing
             ]
             parts.append(Table(headers, lines, "The most revealing views, by loss times probability:"))
-        return Document(parts=parts, picture=Picture(self._draw))
+        title = f"{self.learner} against {self.adversary}"
+        picture = Picture(draw=self._draw, title=title, reading="No guess is better than the solid line")
+        return Document(parts=parts, picture=picture)
 
     def _draw(self, axes: Axes) -> None:
         alpha, beta = self.law.loss.tradeoff()
-        axes.plot(alpha, beta, color=BLUE, linewidth=2, label="the best guess from this view")
+        axes.plot(alpha, beta, color=choose_colour(0), linewidth=2, label="the best guess from this view")
         axes.plot([0, 1], [1, 0], color=GREY, linestyle=":", label="a guess without any view")
         axes.set(xlabel="type I error (probability)", ylabel="type II error (probability)", aspect="equal")
-        set_title(axes, f"{self.learner} against {self.adversary}", "No guess is better than the solid line")
 
     def _describe(self) -> dict[str, Any]:
         return {**to_data(self), **describe_players(*self.players)}
@@ -164,7 +171,7 @@ class ExactAudit(Report):
             ("ε of the score alone", score),
             ("views", f"{self.views:,}"),
             ("error", f"probabilities may be off by {self.error:.1e}, of the declared output distribution"),
-            ("compared with games", wrap(str(self.comparison), WIDTH - 24)),
+            ("compared with games", str(self.comparison)),
         ]
 
     def explain(self) -> str:

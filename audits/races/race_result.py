@@ -14,10 +14,10 @@ from arena import ERROR
 from audits.races.race import Race
 from audits.registry.match import read_claim
 from audits.registry.settings_text import summarize_player
-from audits.reports.formatting import WIDTH, percent, wrap
+from audits.reports.formatting import percent
 from audits.reports.json_form import to_data
-from audits.reports.plots import choose_colour, draw_curve, set_title
-from audits.reports.report import Document, Facts, Listing, Picture, Prose, Report, Table
+from audits.reports.plots import Picture, choose_colour, draw_curve
+from audits.reports.report import Document, Facts, Listing, Prose, Report, Table
 from audits.runs.workers import Workers, map_missing
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class RaceResult(Report):
         for standing in self.standings:
             learner, test = standing.entrant.learner, standing.bound_test
             text = f"{summarize_player(learner)}; class {standing.entrant.concepts}; {read_claim(learner)}"
-            learners.append((standing.label, wrap(text, WIDTH - 20)))
+            learners.append((standing.label, text))
             result = ("none", "") if test is None else (test.describe_bound(), test.describe(race.games))
             tests.append((standing.label, *result))
         limits = (
@@ -88,7 +88,9 @@ class RaceResult(Report):
             Table(("learner", "bound", "does it hold?"), tests, "Bounds of the theorems:"),
             *map(Prose, filter(None, prose)),
         ]
-        return Document(parts=parts, picture=Picture(self._draw))
+        confidence = f"{percent(race.confidence)} for all of them together"
+        reading = f"Median of the games; shaded, its limits at the marked rounds ({confidence})"
+        return Document(parts=parts, picture=Picture(draw=self._draw, title=str(race), reading=reading))
 
     def _explain_bounds(self) -> list[str]:
         tests = {one.label: one.bound_test for one in self.standings if one.bound_test is not None}
@@ -125,6 +127,29 @@ class RaceResult(Report):
         outcome = {"interrupted": self.interrupted, "broken": self.broken, "learners": learners}
         return {**to_data(self.race), **outcome}
 
+    def _list_records(self) -> list[dict[str, Any]]:
+        """The figures of each learner at the end of its games, and what its theorem states."""
+        return [
+            {
+                "learner": standing.label,
+                "adversary": self.race.adversary.name,
+                "protocol": self.race.protocol,
+                "counted": self.race.quantity,
+                "rounds": self.race.rounds,
+                "games": self.race.games,
+                "mean": float(standing.mean[-1]),
+                "median": float(standing.median.values[-1]),
+                "quantile_95": float(standing.quantile_95.values[-1]),
+                "worst": float(standing.worst[-1]),
+                "confidence": self.race.confidence,
+                "bound": None if test is None else test.bound.at_most,
+                "bound_beta": None if test is None else test.bound.beta,
+                "broken": None if test is None or test.inapplicable else test.broken,
+            }
+            for standing in self.standings
+            for test in (standing.bound_test,)
+        ]
+
     def _draw(self, axes: Axes) -> None:
         """Draw the curves of all learners, without their legend."""
         race, marks = self.race, np.array(self.race.marks)
@@ -141,9 +166,6 @@ class RaceResult(Report):
                 axes.plot(marks, standing.bounds, color=colour, linestyle="--", linewidth=1.2, label=label)
         axes.set_ylim(low, high)
         race.label_axes(axes)
-        confidence = f"{percent(race.confidence)} for all of them together"
-        explanation = f"Median of the games; shaded, its limits at the marked rounds ({confidence})"
-        set_title(axes, str(race), explanation)
 
     def _choose_span(self) -> tuple[float, float]:
         """The ends of the axis of figures."""

@@ -6,22 +6,23 @@ import base64
 import hashlib
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Iterable, Sequence
 from html import escape
 from importlib import resources
 from string import Template
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import attrs
 
-from arena import InvalidArgument
+from arena import InvalidArgument, Unsupported
 from audits.data.output_files import check_extra, check_output_file, write_atomically
 from audits.reports.formatting import column_table, escape_controls, name_table, wrap
 from audits.reports.json_form import describe_header, to_data
-from audits.reports.plots import draw_bars, plot
+from audits.reports.plots import Picture, check_plot
+from audits.reports.result_table import Record, ResultRow, format_latex, make_frame, write_records
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
     from audits.reports.figure import ReportFigure
@@ -181,20 +182,6 @@ class CommandLine(Part):
         )
 
 
-@attrs.frozen
-class Picture:
-    """A chart that matplotlib draws on its axes. bars: whether it is low, since it shows a few bars."""
-
-    draw: Callable[[Axes], object]
-    bars: bool = False
-
-    @classmethod
-    def of_bars(cls, rows: Iterable[tuple[str, float | None]], title: str) -> Picture:
-        """One bar for each name and value of ε that is known."""
-        known = [(name, value) for name, value in rows if value is not None]
-        return cls(partial(draw_bars, rows=known, title=title), bars=True)
-
-
 @attrs.frozen(kw_only=True)
 class Document:
     """The parts of a result in order, and its picture, if it has one."""
@@ -256,24 +243,61 @@ class Report(ABC):
         """The result as text, as the command line prints it."""
         return self.document().text()
 
-    def plot(self) -> ReportFigure:
-        """A chart of the result: a matplotlib figure, which notebooks display. Raises: InvalidArgument."""
+    @overload
+    def plot(self, ax: None = None, title: str | None = None) -> ReportFigure: ...
+
+    @overload
+    def plot(self, ax: Axes, title: str | None = None) -> Axes: ...
+
+    def plot(self, ax: Axes | None = None, title: str | None = None) -> ReportFigure | Axes:
+        """A chart of the result: a new figure of matplotlib, which notebooks display, or `ax`, drawn on.
+
+        Fonts, sizes and colours are those of the user's rcParams, where they differ from matplotlib's own.
+        title: in place of the usual one; "" for none. Raises: InvalidArgument without matplotlib, or if the
+        result has no chart.
+        """
         check_extra("a chart", "matplotlib")
-        from audits.reports.figure import make_figure  # an extra, and slow to import
+        from audits.reports.figure import draw_picture, make_figure  # an extra, and slow to import
 
         picture = self._get_picture()
-        return make_figure(picture.draw, of=self.kind, bars=picture.bars)
+        if ax is None:
+            return make_figure(picture, of=self.kind, title=title)
+        draw_picture(ax, picture, title)
+        return ax
 
     def write_plot(self, path: str | os.PathLike[str]) -> None:
-        """Draw the chart into a file, PNG or SVG: the same bytes for the same figures."""
-        with plot(path, of=self.kind, columns=2) as axes:
-            self._get_picture().draw(axes)
+        """Draw the chart into a file, PDF, PNG or SVG: the same bytes for the same figures."""
+        check_plot(path)
+        from audits.reports.figure import write_figure  # an extra, and slow to import
+
+        write_figure(self._get_picture(), path, of=self.kind)
 
     def _get_picture(self) -> Picture:
         picture = self.document().picture
         if picture is None:
             raise InvalidArgument("this result has no chart", remedy="Show its summary.")
         return picture
+
+    def list_rows(self) -> list[ResultRow]:
+        """What the result says about each claim that it tests, as `audits.compare` shows it."""
+        raise Unsupported(f"a result of the kind {self.kind} tests no claim that could be compared")
+
+    def _list_records(self) -> Sequence[Record]:
+        """The rows of the result's table, by column."""
+        return [attrs.asdict(row) for row in self.list_rows()]
+
+    def to_frame(self) -> pd.DataFrame:
+        """The result's table as a DataFrame, with the columns of `write_csv`. Raises: InvalidArgument without
+        pandas; Unsupported if the result has no table."""
+        return make_frame(self._list_records())
+
+    def to_latex(self, columns: Sequence[str] | None = None) -> str:
+        """The result's table in LaTeX, for the package booktabs. columns: some of `to_frame`, by name."""
+        return format_latex(self._list_records(), columns)
+
+    def write_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write the result's table as a CSV file. Empty: unknown. Raises: InvalidArgument; Unsupported."""
+        write_records(self._list_records(), path)
 
     def _describe(self) -> dict[str, Any]:
         """The entries of `to_dict` after its header."""
@@ -295,8 +319,13 @@ class Report(ABC):
 
     def _render_page(self) -> str:
         parts = sorted(self.document().parts, key=lambda part: not isinstance(part, Conclusion))
-        if self.document().picture is not None:
-            parts.append(Chart(self.plot().to_svg(description=self.headline)))
+        picture = self.document().picture
+        if picture is not None:
+            check_extra("a chart", "matplotlib")
+            from audits.reports.figure import make_figure  # an extra, and slow to import
+
+            figure = make_figure(picture, of=self.kind, title="", page=True)
+            parts.append(Chart(figure.to_svg(description=self.headline), picture.reading))
         return render_page(self.headline, self.headline, parts)
 
     def _repr_html_(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import attrs
 from attrs.validators import deep_iterable, deep_mapping, instance_of, optional
@@ -17,13 +17,12 @@ from audits.registry.settings_text import format_settings, summarize_player
 from audits.reports.data_pair import Rows
 from audits.reports.formatting import describe_validity, escape_controls, nats, percent
 from audits.reports.json_form import to_data
-from audits.reports.report import Document, Facts, Listing, Part, Picture, Prose, Report
+from audits.reports.plots import Picture
+from audits.reports.report import Document, Facts, Listing, Part, Prose, Report
+from audits.reports.result_table import ResultRow
 from audits.runs.limits import explain_stop
 from audits.runs.plan import Plan
 from audits.statistics.estimates import Estimate
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _ALL_ESTIMATORS = (
     "All estimators, on the same games. Betting may be watched, and stopped at any time; the others hold at "
@@ -121,8 +120,9 @@ class RunNotes:
 class RunRecord(Protocol):
     """The recorded games of a run, from which its charts are drawn."""
 
-    def draw(self, axes: Axes) -> None:
-        """Draw the certified bound over the games, beside the claim and the ceiling."""
+    @property
+    def picture(self) -> Picture:
+        """The certified bound over the games, beside the claim and the ceiling."""
 
     def render_page(self) -> str:
         """The page on the run."""
@@ -221,9 +221,40 @@ class Verdict(Report):
             parts.append(Prose(f"The claim under test is not {self.learner}'s own{end}"))
         if self.estimates is not None:
             parts += [Prose(_ALL_ESTIMATORS), Facts([(row.method, str(row)) for row in self.estimates])]
-        bars = {"certified": self.epsilon_lower, "claimed": self.claim.epsilon, "ceiling": self.ceiling}
-        picture = Picture.of_bars(bars.items(), self.headline)
-        return Document(parts=parts, picture=picture if self.record is None else Picture(self.record.draw))
+        return Document(parts=parts, picture=self._make_picture())
+
+    def _make_picture(self) -> Picture:
+        """The bound over the games or, if these are not kept, the last one."""
+        if self.record is not None and self.games:
+            return self.record.picture
+        (row,) = self.list_rows()
+        return Picture.of_bounds([row.bounds], self.title, self.reading)
+
+    @property
+    def title(self) -> str:
+        """Who played, and the verdict in a word."""
+        return f"{self.learner} against {self.adversary}: {self.outcome.lower()}"
+
+    @property
+    def reading(self) -> str:
+        """How to read a chart of the certified bound."""
+        return f"Every claim of an ε below the certified one is false ({percent(self.confidence)} confidence)"
+
+    def list_rows(self) -> list[ResultRow]:
+        return [
+            ResultRow(
+                mechanism=self.learner,
+                adversary=self.adversary,
+                method=self.kind,
+                **ResultRow.describe_claim(self.claim),
+                epsilon_lower=self.epsilon_lower,
+                delta=self.claim.delta,
+                confidence=self.confidence,
+                games=self.games,
+                ceiling=self.ceiling if self.describe_ceiling() else None,
+                refuted=self.refuted,
+            )
+        ]
 
     def _render_page(self) -> str:
         return super()._render_page() if self.record is None else self.record.render_page()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import os
 import shlex
@@ -18,10 +17,10 @@ from audits.data.output_files import write_atomically
 from audits.exact_loss.exact_audit import EpsilonBracket
 from audits.registry.record_code import write_assignments
 from audits.registry.settings_text import format_own_settings, format_value, summarize_player
-from audits.reports.formatting import WIDTH, wrap
 from audits.reports.json_form import to_data
-from audits.reports.plots import BLUE, GREY, ORANGE, plot, set_title
-from audits.reports.report import Document, Facts, Listing, Picture, Prose, Report, Table
+from audits.reports.plots import GREY, Picture, check_plot, choose_colour
+from audits.reports.report import Document, Facts, Listing, Part, Prose, Report, Table
+from audits.reports.result_table import ResultRow
 from audits.solver.game_value import END, DecisionGraph
 from audits.solver.played_games import BestAdversary
 from audits.solver.posed_games import GameMoves, PosedGame
@@ -113,9 +112,30 @@ class Solution(Report):
             Facts(self._rows()),
             Prose(self.explain()),
             Table(columns, points, "δ of the best adversary at each ε:"),
-            Listing(_format_strategy(self.strategy)),
+            *_describe_strategy(self.strategy),
         ]
-        return Document(parts=parts, picture=Picture(partial(_draw_curve, solution=self)))
+        reading = f"Every adversary of at most {self.rounds:,} {self._unit}"
+        draw = partial(_draw_curve, solution=self)
+        return Document(parts=parts, picture=Picture(draw=draw, title=self.learner, reading=reading))
+
+    def list_rows(self) -> list[ResultRow]:
+        at = self.epsilon_at
+        return [
+            ResultRow(
+                mechanism=self.learner,
+                adversary="every adversary",
+                method="solve",
+                **ResultRow.describe_claim(self.claim),
+                epsilon_lower=at.lower,
+                epsilon_upper=at.upper,
+                delta=at.delta,
+                refuted=None if self.claim.empty else self.outcome is Outcome.REFUTED,
+            )
+        ]
+
+    def _list_records(self) -> list[dict[str, float]]:
+        """The curve: ε in nats, and the bounds on δ."""
+        return [dict(zip(_COLUMNS, attrs.astuple(point), strict=True)) for point in self.curve]
 
     def _rows(self) -> list[tuple[str, str]]:
         learner = summarize_player(self.posed.learner)
@@ -125,12 +145,12 @@ class Solution(Report):
         at = self.epsilon_at
         return [
             ("learner", learner),
-            ("worlds", wrap(self.worlds, WIDTH - 20)),
+            ("worlds", self.worlds),
             (self._unit, f"at most {self.rounds:,} in a game, with {self.moves:,} choices in each"),
             ("claim", str(self.claim)),
             (f"least ε at δ = {at.delta:.3g}", f"{format_bracket(at.lower, at.upper)} nats"),
             ("error", f"bounds on δ allow {self.rounding:.1e} for rounding"),
-            ("compared with games", wrap(str(self.comparison), WIDTH - 20)),
+            ("compared with games", str(self.comparison)),
         ]
 
     @property
@@ -185,16 +205,6 @@ class Solution(Report):
             "players": {"learner": to_data(self.posed.learner)},
         }
 
-    def write_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write the curve: ε in nats, and the bounds on δ. Raises: InvalidArgument if that fails."""
-        with (
-            write_atomically("CSV file", path) as unfinished,
-            unfinished.open("w", newline="", encoding="utf-8") as file,
-        ):
-            writer = csv.writer(file)
-            writer.writerow(_COLUMNS)
-            writer.writerows((point.epsilon, point.lower, point.upper) for point in self.curve)
-
     @property
     def adversary(self) -> BestAdversary:
         """The adversary that reaches the lower bound at `strategy.epsilon`. Raises: InvalidArgument if its
@@ -220,21 +230,23 @@ class Solution(Report):
             unfinished.write_text(text, encoding="utf-8")
 
     def draw_strategy(self, path: str | os.PathLike[str]) -> None:
-        """Draw the best adversary's decisions as a graph, into a PNG or an SVG. Raises: InvalidArgument
-        without matplotlib, or if the decisions are too many to be read."""
+        """Draw the best adversary's decisions as a graph, into a PDF, a PNG or an SVG. Raises:
+        InvalidArgument without matplotlib, or if the decisions are too many to be read."""
         strategy = self.strategy
         if strategy.graph is None or len(strategy.graph.move) > MAX_DRAWN:
             raise InvalidArgument(
                 f"the best adversary makes more than {MAX_DRAWN} different decisions, too many for a graph",
                 remedy="Allow fewer rounds.",
             )
-        with plot(path, of="strategy", columns=1) as axes:
-            _draw_graph(axes, build_graph(strategy, strategy.graph))
-            set_title(
-                axes,
-                f"The best against {self.learner}: δ = {strategy.delta:.4g} at ε = {strategy.epsilon:.3g}",
-                "What it does, by what it has seen; at the ends, the score (the log-likelihood ratio)",
-            )
+        check_plot(path)
+        from audits.reports.figure import write_figure  # an extra, and slow to import
+
+        picture = Picture(
+            draw=partial(_draw_graph, graph=build_graph(strategy, strategy.graph)),
+            title=f"The best against {self.learner}: δ = {strategy.delta:.4g} at ε = {strategy.epsilon:.3g}",
+            reading="What it does, by what it has seen; at the ends, the score (the log-likelihood ratio)",
+        )
+        write_figure(picture, path, of="strategy")
 
 
 def format_bracket(lower: float, upper: float) -> str:
@@ -248,11 +260,11 @@ def format_bracket(lower: float, upper: float) -> str:
     return f"from {lower:.6g} to {upper:.6g}"
 
 
-def _format_strategy(strategy: Strategy) -> str:
+def _describe_strategy(strategy: Strategy) -> list[Part]:
     graph = strategy.graph
     head = f"The best adversary at ε = {strategy.epsilon:.4g} reaches δ = {strategy.delta:.6g}. "
     if graph is None:
-        return wrap(f"{head}Its decisions are too many to be listed; allow fewer rounds to see them.")
+        return [Prose(f"{head}Its decisions are too many to be listed; allow fewer rounds to see them.")]
     nodes, lines = len(graph.move), []
     for node in range(min(nodes, _SHOWN)):
         ends: dict[str, list[str]] = {}  # outcomes by what follows
@@ -266,7 +278,7 @@ def _format_strategy(strategy: Strategy) -> str:
         lines.append(f"{node + 1:>4}. {strategy.moves.names[graph.move[node]]}: {'; '.join(texts)}")
     if nodes > _SHOWN:
         lines.append(f"      and {nodes - _SHOWN:,} more, which --strategy FILE.py writes")
-    return "\n".join([wrap(f"{head}Its decisions, by the answers so far:"), *lines])
+    return [Listing("\n".join(lines), f"{head}Its decisions, by the answers so far:")]
 
 
 def _draw_curve(axes: Axes, solution: Solution) -> None:
@@ -277,15 +289,21 @@ def _draw_curve(axes: Axes, solution: Solution) -> None:
     lower, upper = (
         [max(getattr(point, side), least) for point in solution.curve] for side in ("lower", "upper")
     )
-    axes.fill_between(epsilons, lower, upper, color=BLUE, alpha=0.25, linewidth=0)
-    axes.plot(epsilons, upper, color=BLUE, linewidth=2, label="no adversary reaches more")
-    axes.plot(epsilons, lower, color=ORANGE, linestyle="--", label="some adversary reaches")
+    blue, orange = choose_colour(0), choose_colour(1)
+    axes.fill_between(epsilons, lower, upper, color=blue, alpha=0.25, linewidth=0)
+    axes.plot(epsilons, upper, color=blue, linewidth=2, label="no adversary reaches more")
+    axes.plot(epsilons, lower, color=orange, linestyle="--", label="some adversary reaches")
     if not claim.empty and claim.epsilon <= max(epsilons):
-        axes.plot([claim.epsilon], [max(claim.delta, least)], "D", color=GREY, label=f"claim: {claim}")
+        axes.plot(
+            [claim.epsilon],
+            [max(claim.delta, least)],
+            "D",
+            color=GREY,
+            label=f"claim ({claim.epsilon:.4g}, {claim.delta:.3g})",
+        )
     if not is_pure:
         axes.set_yscale("log")
     axes.set(xlabel="ε (nats)", ylabel="δ (probability)" if is_pure else "δ (probability, logarithmic)")
-    set_title(axes, solution.learner, f"Every adversary of at most {solution.rounds:,} rounds")
 
 
 def build_graph(strategy: Strategy, decisions: DecisionGraph) -> nx.DiGraph:

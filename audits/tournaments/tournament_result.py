@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import closing, nullcontext
 from functools import partial
 from importlib import resources
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import attrs
 
-from arena import REFEREES, InvalidArgument
-from audits.data.output_files import check_extra, write_atomically
+from arena import REFEREES
+from audits.data.output_files import check_extra
 from audits.reports.formatting import escape_controls, nats, percent
 from audits.reports.json_form import to_data
-from audits.reports.plots import draw_bars
-from audits.reports.report import Document, Facts, Picture, Prose, Report, Table, make_policy
+from audits.reports.plots import Picture, draw_bars
+from audits.reports.report import Document, Facts, Prose, Report, Table, make_policy
 from audits.runs.workers import Workers, map_missing
 from audits.tournaments.cells import (
     AUDITED,
@@ -31,9 +30,6 @@ from audits.tournaments.cells import (
     play_cell,
 )
 from audits.tournaments.tournament_plan import Tournament
-
-if TYPE_CHECKING:
-    from audits.reports.figure import ReportFigure
 
 # The columns of a row, as JSON and the CSV file have them, and how text formats them.
 _COLUMNS = {
@@ -215,28 +211,16 @@ class TournamentResult(Report):
         reasons = [f"{verdict}: {', '.join(pairs)}: {why}" for (verdict, why), pairs in unplayed.items()]
         prose = map(Prose, [*reasons, *self._explain()])
         bars = [(place.adversary, place.score) for place in sorted(places, key=lambda place: -place.score)]
-        label, title = "mean of certified ε / ε of the claim, at most 1", "The best adversaries"
-        draw = partial(draw_bars, rows=bars[:_BARS], label=label, title=title)
+        draw = partial(draw_bars, rows=bars[:_BARS], label="mean of certified ε / ε of the claim, at most 1")
+        picture = Picture(draw=draw, title="The best adversaries", rows=len(bars[:_BARS]))
         return Document(
             parts=[Facts(self._describe_plan()), *(table for table in tables if table.rows), *prose],
-            picture=Picture(draw),
+            picture=picture if bars else None,  # without audits of claims, no adversary is ranked
         )
 
-    def plot(self) -> ReportFigure:
-        """The best adversaries. Raises: InvalidArgument without matplotlib, or if no claim was audited."""
-        if not self.ranking:
-            raise InvalidArgument("no claim was audited, so no adversary is ranked", remedy="Show rows.")
-        return super().plot()
-
-    def write_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write one row for each cell. Empty: unknown. Raises: InvalidArgument if it cannot be written."""
-        with (
-            write_atomically("CSV file", path) as unfinished,
-            unfinished.open("w", newline="", encoding="utf-8") as file,
-        ):
-            table = csv.DictWriter(file, _COLUMNS)
-            table.writeheader()
-            table.writerows(row.describe() for row in self.rows)
+    def _list_records(self) -> list[dict[str, Any]]:
+        """One row for each cell."""
+        return [row.describe() for row in self.rows]
 
     def _describe(self) -> dict[str, Any]:
         plan, names = self.tournament, ("learner", "adversary", "reason")

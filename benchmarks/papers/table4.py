@@ -11,7 +11,7 @@ import math
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import click
@@ -20,7 +20,7 @@ from sklearn.datasets import make_multilabel_classification
 
 from audits.data.one_hot import OneHotData, load_one_hot
 from audits.reports.formatting import column_table, nats
-from audits.reports.plots import BLUE, GREEN, ORANGE, draw_curve, plot, set_title
+from audits.reports.plots import BLUE, GREEN, ORANGE, Picture, check_plot, draw_curve
 from benchmarks.papers.gradient_step_student import GradientStepStudent
 from benchmarks.papers.pate_experiment import (
     NOISELESS,
@@ -35,6 +35,9 @@ from benchmarks.papers.pate_experiment import (
 from benchmarks.theorems.measurement import measure_cases
 from learners.pate.students import ActiveStudent, ForcedLabelStudent
 from learners.pate.teacher import Classifier, Teacher
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 EXAMPLES = Path(__file__).parents[2] / "audits" / "data" / "examples"
 COLUMNS: dict[str, dict[str, Any]] = {
@@ -183,8 +186,12 @@ STYLES = {  # label, colour, and a marker for grey prints
 
 def draw(experiment: PateExperiment, confusions: np.ndarray, path: str) -> None:
     """Draw accuracy against ε: the same bytes for the same figures."""
+    check_plot(path)
+    from audits.reports.figure import write_figure  # an extra, and slow to import
+
     paper = PAPER.get(len(experiment.data.labels), {})
-    with plot(path, of="experiment", columns=3) as axes:
+
+    def draw_accuracies(axes: Axes) -> None:
         for method, (label, color, marker) in STYLES.items():
             places = [place for place, row in enumerate(experiment.rows) if row.method == method]
             places.sort(key=lambda place: experiment.rows[place].epsilon)
@@ -216,11 +223,15 @@ def draw(experiment: PateExperiment, confusions: np.ndarray, path: str) -> None:
             axes.set_xticks(finite, [f"{epsilon:g}" for epsilon in finite])
             axes.minorticks_off()
         axes.set(xlabel="ε of all answers together (nats, logarithmic)", ylabel="accuracy of the student")
-        name = Path(experiment.data.path).name.partition(".")[0]
-        subject = f"{experiment.teachers:,} teachers on {len(experiment.data.labels):,} examples ({name})"
-        set_title(
-            axes, f"{subject}, {len(confusions)} splits", "Mean over the splits; shaded, 1.96 standard errors"
-        )
+
+    name = Path(experiment.data.path).name.partition(".")[0]
+    subject = f"{experiment.teachers:,} teachers on {len(experiment.data.labels):,} examples ({name})"
+    picture = Picture(
+        draw=draw_accuracies,
+        title=f"{subject}, {len(confusions)} splits",
+        reading="Mean over the splits; shaded, 1.96 standard errors",
+    )
+    write_figure(picture, path, of="experiment")
 
 
 @click.command()
