@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import click
 from click.core import ParameterSource
 
@@ -29,7 +30,7 @@ from audits.cli.options import (
     option_record,
     plan_option,
 )
-from audits.cli.output import Output, Quiet, format_command, print_note
+from audits.cli.output import Output, Quiet, ResultFiles, format_command, print_note
 from audits.data.output_files import check_output_file
 from audits.registry.user_files import UsedFiles
 from audits.runs.blocks import plan_audit
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
 _OF_ONE_RUN = (  # options of an audit that trains once
     *("learner", "against", "settings", "set_adversary", "one_run", "confidence", "html"),
-    *list_options(SeedOption, DataOptions, Output),
+    *list_options(SeedOption, DataOptions, Output, ResultFiles),
 )
 _MIN_KEY, _MAX_KEY = 16, 4096  # bytes; 128 bits cannot be guessed, and a longer file is hardly a key
 _MAKE_KEY = "Make one: (umask 077; head -c 32 /dev/urandom > FILE)."
@@ -101,7 +102,7 @@ class KeyOption:
 
 
 @option_record
-class RunOptions(LimitOptions, KeyOption, ChangesOption):
+class RunOptions(LimitOptions, KeyOption, ChangesOption, ResultFiles):
     """How much of a plan is played, and what is printed and written beside the verdict."""
 
     estimators: bool = option(
@@ -152,7 +153,7 @@ def audit(
           --set features=1002 --data people.csv --x age --x hours --y income
     """
     if asked.one_run is not None:
-        return _audit_one_run(game, asked.one_run, asked.arguments()["confidence"], run.html, output)
+        return _audit_one_run(game, asked.one_run, asked.arguments()["confidence"], run, output)
     files = UsedFiles(allow_changes=run.allow_changes)
     plan = make_plan(game, asked, output, files)
     return execute_plan(
@@ -205,8 +206,8 @@ def execute_plan(
     if ledger is None:  # the plan of a ledger is the same, whatever the limits
         plan = plan.fit_blocks(run.max_calls, run.max_seconds)
     with TemporaryDirectory() as folder:
-        if run.html is not None and ledger is None:
-            ledger = str(Path(folder, "run.ledger"))  # the page is written from it
+        if ledger is None and (run.html or run.plot):
+            ledger = str(Path(folder, "run.ledger"))  # from which pages and charts are drawn
         try:
             with output.progress_bar("games", plan.games, scaled=True) as bar:
 
@@ -229,6 +230,11 @@ def execute_plan(
                 output.print_result(stopped.verdict)
             raise
         output.print_result(verdict)
+        if run.plot is not None and ledger is not None:
+            from audits.runs.run_page import RecordedRun  # few audits have a chart
+
+            verdict = attrs.evolve(verdict, record=RecordedRun(Path(ledger).read_bytes()))
+        run.write_files(verdict)
         if run.html is not None and ledger is not None:
             if verdict.games:
                 write_html(ledger, run.html)
@@ -250,9 +256,10 @@ def _play_part(
     assert run.part is not None
     if ledger is None:
         raise click.UsageError("--part needs --ledger FILE, which receives its games.")
-    if run.estimators or run.html is not None:
+    if run.estimators or run.html or run.plot or run.csv_file:
         raise click.UsageError(
-            "A part has no verdict, so --part excludes --estimators and --html. Merge the parts first."
+            "A part has no verdict, so --part excludes --estimators, --html, --plot and --csv. Merge the "
+            "parts first."
         )
     if run.max_calls is not None or run.max_seconds is not None:
         raise click.UsageError("A part plays its games, so --part excludes --max-calls and --max-time.")
@@ -273,7 +280,7 @@ def _play_part(
 
 
 def _audit_one_run(
-    game: MatchOptions, canaries: int, confidence: float, html: str | None, output: Output
+    game: MatchOptions, canaries: int, confidence: float, run: RunOptions, output: Output
 ) -> int:
     """Train once with so many canaries, print the certificate, and return the exit status."""
     from audits.api.one_run import certify_match  # few audits are of one run
@@ -284,14 +291,15 @@ def _audit_one_run(
         if parameter.name not in _OF_ONE_RUN and source is ParameterSource.COMMANDLINE:
             what = "which trains once and tests the learner's own claim"
             raise click.UsageError(f"{parameter.opts[0]} is not for --one-run, {what}.")
-    if html is not None:
-        check_output_file("HTML report", html, packages=("matplotlib",))
+    if run.html is not None:
+        check_output_file("HTML report", run.html, packages=("matplotlib",))
     match = game.build(protocol=OneRun.name)
     output.print_notes(match.notes)
     result = certify_match(match, canaries=canaries, seed=game.seed, confidence=confidence)
     output.print_result(result)
-    if html is not None:
-        result.to_html(html)
+    run.write_files(result)
+    if run.html is not None:
+        result.to_html(run.html)
     return REFUTED if result.refuted else 0
 
 

@@ -12,7 +12,7 @@ from audits.api.certify import certify as certify_games
 from audits.api.one_run import OneRunCertificate, certify_one_run
 from audits.cli import REFUTED
 from audits.cli.options import argument, file_option, option, option_groups, option_record, plan_option
-from audits.cli.output import Output
+from audits.cli.output import Output, ResultFiles
 from audits.data.csv_files import load_scores
 
 
@@ -61,7 +61,7 @@ class CertifiedClaim:
 
 @click.command("certify")
 @option_groups
-def certify(given: ScoreOptions, claim: CertifiedClaim, output: Output) -> int:
+def certify(given: ScoreOptions, claim: CertifiedClaim, files: ResultFiles, output: Output) -> int:
     """Compute a lower bound on ε from scores in a CSV file, of games or of training runs of your own.
 
     Either each line is the score of an independent game of world 0 or 1 (--world), or of one canary of a
@@ -93,6 +93,7 @@ def certify(given: ScoreOptions, claim: CertifiedClaim, output: Output) -> int:
     else:
         result = certify_games(scores[~bits], scores[bits], **settings, fixed_games=claim.fixed_games)
     output.print_result(result)
+    files.write_files(result)
     if claim.html is not None:
         result.to_html(claim.html)
     return REFUTED if result.refuted else 0

@@ -9,14 +9,17 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from audits.cli import PRINTED
-from audits.cli.options import option, option_record
+from audits.cli.options import file_option, option, option_record
 from audits.reports.formatting import escape_controls
+
+if TYPE_CHECKING:
+    from audits.reports.report import Report
 
 _REFRESH = 1.0  # seconds
 _VERDICT = re.compile(r"\b(not )?refuted\b", re.IGNORECASE)
@@ -108,6 +111,30 @@ class Json:
             return
         header = describe_header(context.command.name or "", format_command())
         click.echo((format_json or to_json)(result, header))
+
+
+@option_record
+class TableFile:
+    """The option --csv."""
+
+    csv_file: str | None = file_option("--csv", "Also write the result as a table.", "CSV file")
+
+    def write_files(self, result: Report) -> None:
+        """Write the files of a result that are asked for."""
+        if self.csv_file is not None:
+            result.write_csv(self.csv_file)
+
+
+@option_record
+class ResultFiles(TableFile):
+    """The options --plot and --csv."""
+
+    plot: str | None = file_option("--plot", "Also draw a chart: FILE.pdf, FILE.png or FILE.svg.", "chart")
+
+    def write_files(self, result: Report) -> None:
+        super().write_files(result)
+        if self.plot is not None:
+            result.write_plot(self.plot)
 
 
 @option_record

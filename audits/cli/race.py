@@ -16,7 +16,6 @@ from audits.cli.options import (
     WorkerOptions,
     adversary_option,
     argument,
-    file_option,
     option,
     option_groups,
     option_record,
@@ -24,7 +23,7 @@ from audits.cli.options import (
     protocol_option,
     settings_option,
 )
-from audits.cli.output import Output, format_command
+from audits.cli.output import Output, ResultFiles, format_command
 from audits.data.output_files import check_output_file
 from audits.races.online_race import GAMES, MARKS, list_protocols
 from audits.races.predictor_race import GAMES as PREDICTOR_GAMES
@@ -89,12 +88,11 @@ class RaceOptions(DataOptions, EntrantOptions):
         help="Maximum number of rounds at which figures are recorded, evenly spaced on a log scale up to T. "
         f"Default: {MARKS}.",
     )
-    plot: str | None = file_option("--plot", "Also draw a chart: FILE.png or FILE.svg.", "chart")
 
 
 @click.command("race")
 @option_groups
-def race(asked: RaceOptions, workers: WorkerOptions, output: Output) -> int:
+def race(asked: RaceOptions, files: ResultFiles, workers: WorkerOptions, output: Output) -> int:
     """Play each LEARNER many times against ADVERSARY, and count its mistakes, its regret, or its errors.
 
     An adversary is realizable if some concept of the learner's class agrees with all its examples. Against it
@@ -125,8 +123,7 @@ def race(asked: RaceOptions, workers: WorkerOptions, output: Output) -> int:
     with output.count_progress("games", plan.games * len(plan.entrants), scaled=True) as watch:
         result = run_race(plan, jobs=workers.build(), watch=watch)
     output.print_result(result)
-    if asked.plot is not None:
-        result.write_plot(asked.plot)
+    files.write_files(result)
     return INTERRUPTED if result.interrupted else REFUTED if result.broken else 0
 
 

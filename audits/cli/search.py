@@ -30,7 +30,7 @@ from audits.cli.options import (
     protocol_option,
     settings_option,
 )
-from audits.cli.output import Output
+from audits.cli.output import Output, ResultFiles
 from audits.data.output_files import check_output_file
 from audits.registry.match import load_data, resolve_claim
 from audits.registry.players import configure_learner
@@ -72,7 +72,7 @@ class SearchOptions(SeedOption, LimitOptions, ClaimOptions, DataOptions):
 
 @click.command("search")
 @option_groups
-def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> int:
+def search(asked: SearchOptions, files: ResultFiles, workers: WorkerOptions, output: Output) -> int:
     """Search for an adversary that refutes LEARNER's claim of privacy.
 
     Adversaries are generated at random. The first whose games are evidence against the claim is simplified
@@ -134,6 +134,7 @@ def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> int:
         )
     if isinstance(result, OdometerResult):
         output.print_result(result)
+        files.write_files(result)
         return REFUTED if result.refuted else 0
     words = [asked.learner, *(word for pair in asked.settings for word in ("--set", pair))]
     name = shlex.join([*words, *asked.list_record_options(learner)])
@@ -141,4 +142,5 @@ def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> int:
     if asked.file is not None and result.source:
         Path(asked.file).write_text(result.source, encoding="utf-8")
     output.print_result(result)
+    files.write_files(result)
     return REFUTED if result.refuted else INTERRUPTED if result.interrupted else 0

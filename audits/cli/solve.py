@@ -20,7 +20,7 @@ from audits.cli.options import (
     parse_settings,
     settings_option,
 )
-from audits.cli.output import Output
+from audits.cli.output import Output, ResultFiles
 from audits.exact_loss import exact as compute_exact
 from audits.solver.solution_report import Outcome
 
@@ -54,10 +54,9 @@ class SolvedGame(SeedOption):
 
 
 @option_record
-class SolutionFiles:
+class SolutionFiles(ResultFiles):
     """Files for the solution and the best adversary."""
 
-    plot: str | None = file_option("--plot", "Also draw a chart: FILE.png or FILE.svg.", "chart")
     strategy: str | None = file_option(
         "--strategy",
         "Also write the best adversary as a file, which commands play as FILE.py:best.",
@@ -65,7 +64,7 @@ class SolutionFiles:
         metavar="FILE.py",
     )
     graph: str | None = file_option(
-        "--graph", "Also draw its decisions as a graph: FILE.svg or FILE.png.", "chart"
+        "--graph", "Also draw its decisions as a graph: FILE.pdf, FILE.png or FILE.svg.", "chart"
     )
     html: str | None = file_option(
         "--html", "Also write the report as one HTML page.", "HTML report", packages=("matplotlib",)
@@ -109,11 +108,10 @@ def solve(game: SolvedGame, files: SolutionFiles, output: Output) -> int:
             watch=show,
         )
     output.print_result(solution)
+    files.write_files(solution)
     writers = (
-        (files.csv_file, solution.write_csv),
         (files.strategy, solution.write_strategy),
         (files.graph, solution.draw_strategy),
-        (files.plot, solution.write_plot),
         (files.html, solution.to_html),
     )
     for path, write in writers:
@@ -123,7 +121,7 @@ def solve(game: SolvedGame, files: SolutionFiles, output: Output) -> int:
 
 
 @option_record
-class ExactOptions:
+class ExactOptions(ResultFiles):
     """The figures to compute beside those of the claim, and a file for the views."""
 
     epsilons: tuple[float, ...] = option(
@@ -169,6 +167,5 @@ def exact(game: MatchOptions, figures: ExactOptions, output: Output) -> int:
             watch=lambda done: bar.update(int(100 * done) - bar.n),
         )
     output.print_result(result)
-    if figures.csv_file is not None:
-        result.write_csv(figures.csv_file)
+    figures.write_files(result)
     return REFUTED if result.refuted else 0

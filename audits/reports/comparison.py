@@ -39,7 +39,7 @@ class Comparison(Report):
         picture = Picture.of_bounds(
             [row.bounds for row in self.rows],
             "Certified and claimed ε",
-            "A bar that passes its mark refutes the claim. On the right: certified of claimed",
+            "A bar that passes its mark refutes the claim. On the right, both figures",
         )
         parts: list[Part] = [table, Prose(_explain(self.rows))]
         return Document(parts=parts, picture=picture)

@@ -68,11 +68,12 @@ def draw_evidence(run: RunHistory) -> RunChart:
     if tests == 2:
         caption += " Some bet against (ε, δ), others against the privacy curve; the larger wealth is shown."
     heading = "Evidence against the claim"
+    outcome = "grew beyond" if final >= threshold else "stayed within"
     return RunChart(
         heading=heading,
         picture=Picture(draw=draw, title=heading),
-        plain_words="Somebody who does not believe the promise of privacy bets against it in every game: here "
-        f"the winnings {'grew beyond' if final >= threshold else 'stayed within'} what luck can explain.",
+        plain_words="Somebody who does not believe the promise of privacy bets against it in every "
+        f"game: here the winnings {outcome} what luck can explain.",
         caption=caption,
         description=f"Evidence against the claim over the games: the wealth has a logarithm of {nats(final)} "
         f"at the end; the claim is refuted at {odds}.",
