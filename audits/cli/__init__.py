@@ -36,6 +36,7 @@ _UNPLAYED = "no games were finished that could be reported"
 _UNFINISHED = "the command was not finished"
 _LARGE = "the data, the sizes of the players (--set), --rounds or --jobs"
 _arrived: list[int] = []  # signals that end a command
+_UNBROKEN_HYPHEN = "\u2011"
 PRINTED = "arena.printed"  # in the meta of a context whose command has printed its result
 
 # By section of the help and by name: the module below audits.cli and the command in it, and its line.
@@ -80,8 +81,31 @@ _ARENA: Sections = {
 }
 
 
+class _HelpFormatter(click.HelpFormatter):
+    """Help whose examples fit a terminal, too; click wraps all else, but not at hyphens."""
+
+    def write_text(self, text: str) -> None:
+        super().write_text(text.replace("-", _UNBROKEN_HYPHEN))
+
+    def write_dl(self, rows: Sequence[tuple[str, str]], *arguments: Any, **settings: Any) -> None:
+        whole = [(name, text.replace("-", _UNBROKEN_HYPHEN)) for name, text in rows]
+        super().write_dl(whole, *arguments, **settings)
+
+    def getvalue(self) -> str:
+        from audits.reports.terminal import fit_text, measure_width  # most commands show no help
+
+        text = super().getvalue().replace(_UNBROKEN_HYPHEN, "-")
+        return fit_text(text, measure_width(sys.stdout))
+
+
+class _Context(click.Context):
+    formatter_class = _HelpFormatter
+
+
 class LazyGroup(click.Group):
     """A group that imports its commands when they are called, and shows its help when none is."""
+
+    context_class = _Context
 
     def __init__(self, *arguments: Any, sections: Sections = _ARENA, **settings: Any) -> None:
         settings |= {"no_args_is_help": False, "invoke_without_command": True}
@@ -99,6 +123,7 @@ class LazyGroup(click.Group):
             return LazyGroup(name, sections=_RUNS, help=_RUNS_HELP, callback=show_help)
         module, _, attribute = self._commands[name][0].partition(":")
         command: click.Command = getattr(importlib.import_module(f"audits.cli.{module}"), attribute)
+        command.context_class = _Context
         if not gc.isenabled():
             gc.freeze()
             gc.enable()
@@ -206,6 +231,7 @@ def _print_warnings() -> Iterator[None]:
 def _report_error(error: Exception) -> int:
     from arena.errors import ArenaError  # already imported, unless the error came before any command
     from audits.reports.formatting import escape_controls
+    from audits.reports.terminal import fit_prose
 
     message, status = str(error), INVALID_USAGE
     if isinstance(error, click.ClickException):
@@ -229,7 +255,7 @@ def _report_error(error: Exception) -> int:
     if _arrived:
         message = f"interrupted: {message}"
     with suppress(OSError):
-        click.echo("arena: " + escape_controls(" ".join(message.split())), err=True)
+        click.echo(fit_prose("arena: " + escape_controls(" ".join(message.split())), sys.stderr), err=True)
     return status
 
 

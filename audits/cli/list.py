@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
-import shutil
 import sys
 import textwrap
 from collections.abc import Callable
@@ -18,10 +17,10 @@ from audits.cli.options import argument, option_groups, option_record, protocol_
 from audits.cli.output import Json, print_note
 from audits.registry.players import ADVERSARIES, LEARNERS, Registry
 from audits.registry.suggestions import unknown_name
+from audits.reports.terminal import measure_width
 
 _TEST_OBJECTS = "zoo"  # the family of learners that are no learners to use, but mechanisms to test audits on
 _HELP_WIDTH = 76  # of help on the terminal
-_LEAST_WIDTH = 64  # characters, which the longest name and its protocols need
 
 
 @option_record
@@ -91,8 +90,7 @@ def _describe_players(registry: Registry) -> list[dict[str, Any]]:
 
 
 def _format_text(players: dict[str, list[dict[str, Any]]]) -> str:
-    width = max(_LEAST_WIDTH, shutil.get_terminal_size().columns) if sys.stdout.isatty() else None
-    return format_players(players, width) or "No player fits."
+    return format_players(players, measure_width(sys.stdout)) or "No player fits."
 
 
 def format_players(players: dict[str, list[dict[str, Any]]], width: int | None) -> str:
@@ -133,9 +131,10 @@ def _fill(text: str, head: str, indent: str, width: int | None) -> str:
     """The head of a line with a text, which is wrapped at the width with an indent."""
     if width is None or len(head) + len(text) <= width:
         return f"{head}{text}"
+    fill = functools.partial(textwrap.fill, text, width, break_long_words=False, break_on_hyphens=False)
     if head and len(head) <= width // 2:
-        return textwrap.fill(text, width, initial_indent=head, subsequent_indent=" " * len(head))
-    body = textwrap.fill(text, width, initial_indent=indent if head else "", subsequent_indent=indent)
+        return fill(initial_indent=head, subsequent_indent=" " * len(head))
+    body = fill(initial_indent=indent if head else "", subsequent_indent=indent)
     return f"{head.rstrip()}\n{body}" if head else body
 
 

@@ -17,6 +17,7 @@ from click.core import ParameterSource
 from audits.cli import PRINTED
 from audits.cli.options import file_option, option, option_record
 from audits.reports.formatting import escape_controls
+from audits.reports.terminal import fit_prose, fit_text, measure_width, read_width
 
 if TYPE_CHECKING:
     from audits.reports.report import Report
@@ -52,8 +53,8 @@ def format_command(*, left_out: tuple[str, ...] = ()) -> str:
 
 
 def print_note(note: str) -> None:
-    """Print one line on standard error."""
-    click.echo(f"arena: note: {escape_controls(note, one_line=True)}", err=True)
+    """Print one line on standard error; on a terminal, as many as it takes."""
+    click.echo(fit_prose(f"arena: note: {escape_controls(note, one_line=True)}", sys.stderr), err=True)
 
 
 def colour_verdicts(text: str) -> str:
@@ -101,7 +102,9 @@ class Json:
         context = click.get_current_context()
         context.meta[PRINTED] = True
         if not self.as_json:
-            text = escape_controls(result.summary() if format_text is None else format_text(result))
+            prose = read_width(sys.stdout)
+            text = escape_controls(result.summary(prose) if format_text is None else format_text(result))
+            text = fit_text(text, measure_width(sys.stdout))
             click.echo(colour_verdicts(text) if _has_colour() else text)
             return
         from audits.reports.json_form import describe_header, to_json  # only JSON needs them

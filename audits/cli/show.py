@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import textwrap
+import sys
 from collections.abc import Mapping, Sequence
 from math import floor, log
 from typing import Any, ClassVar
@@ -29,12 +29,12 @@ from audits.registry.settings_text import (
     get_default,
     get_required_fields,
 )
-from audits.reports.formatting import column_table, name_table
+from audits.reports.formatting import WIDTH, column_table, name_table, wrap
 from audits.reports.report import Document, Facts, Listing, Part, Report
+from audits.reports.terminal import measure_width, read_width
 
 # Shown elsewhere, or long and uninformative.
 _HIDDEN_PROPERTIES = ("claim", "mechanism", "own_name", "point_shape", "some_points")
-_WIDTH = 100
 _LEVELS = 6  # of a tree that fits on a page
 _POINT_COUNTS = (10, 100, 1_000)  # for which the number of labellings of an infinite domain is shown
 
@@ -128,7 +128,7 @@ def _describe_properties(spec: Learner | Adversary) -> dict[str, dict[str, Any]]
 def _format_player(described: dict[str, Any]) -> str:
     paragraphs = described["description"].split("\n\n")
     sections = [f"{described['name']} ({described['role']})"]
-    sections += [textwrap.fill(" ".join(text.split()), _WIDTH) for text in paragraphs]
+    sections += [wrap(" ".join(text.split()), read_width(sys.stdout)) for text in paragraphs]
     rows = [("protocols", ", ".join(described["protocols"]))]
     if described["role"] == "learner":
         claim = described["claim"]
@@ -161,7 +161,8 @@ def _format_property(value: object) -> str:
 
 
 def _wrap(text: str, margin: int) -> str:
-    return textwrap.fill(text, _WIDTH - margin)
+    """A cell; on a terminal tables are fitted as they are printed."""
+    return " ".join(text.split()) if measure_width(sys.stdout) else wrap(text, WIDTH - margin)
 
 
 def _format_rows(rows: Sequence[tuple[str, str]]) -> str:

@@ -20,6 +20,7 @@ from audits.exact_loss.privacy_loss import Bracket, PrivacyLoss
 from audits.exact_loss.view_laws import MAX_PATHS, LabelledLoss, ViewLaw, view_law
 from audits.registry.match import check_protected, read_claim
 from audits.registry.settings_text import summarize_player
+from audits.reports.formatting import wrap_value
 from audits.reports.json_form import describe_players, to_data
 from audits.reports.plots import GREY, Picture, choose_colour
 from audits.reports.report import Document, Facts, Part, Prose, Report, Table
@@ -171,7 +172,7 @@ class ExactAudit(Report):
             ("ε of the score alone", score),
             ("views", f"{self.views:,}"),
             ("error", f"probabilities may be off by {self.error:.1e}, of the declared output distribution"),
-            ("compared with games", str(self.comparison)),
+            ("compared with games", wrap_value(str(self.comparison))),
         ]
 
     def explain(self) -> str:

@@ -14,7 +14,7 @@ from arena import ERROR
 from audits.races.race import Race
 from audits.registry.match import read_claim
 from audits.registry.settings_text import summarize_player
-from audits.reports.formatting import percent
+from audits.reports.formatting import percent, wrap_value
 from audits.reports.json_form import to_data
 from audits.reports.plots import Picture, choose_colour, draw_curve
 from audits.reports.report import Document, Facts, Listing, Prose, Report, Table
@@ -71,7 +71,7 @@ class RaceResult(Report):
         for standing in self.standings:
             learner, test = standing.entrant.learner, standing.bound_test
             text = f"{summarize_player(learner)}; class {standing.entrant.concepts}; {read_claim(learner)}"
-            learners.append((standing.label, text))
+            learners.append((standing.label, wrap_value(text)))
             result = ("none", "") if test is None else (test.describe_bound(), test.describe(race.games))
             tests.append((standing.label, *result))
         limits = (

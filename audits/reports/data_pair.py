@@ -12,7 +12,7 @@ from arena.records import Records
 from arena.schemas.differences import show_pair
 from arena.schemas.forms import LabelledForm, TablesForm
 from arena.schemas.schema import Schema
-from audits.reports.formatting import column_table
+from audits.reports.formatting import WIDTH, column_table
 from audits.reports.report import Part, escape_text
 
 BOTH = "both"
@@ -39,7 +39,7 @@ class DataPair(Part):
     def of(cls, schema: Schema, first: Records, second: Records, introduction: str = "") -> Self:
         return cls(compare_records(schema, first, second), show_pair(schema, first, second), introduction)
 
-    def text(self) -> str:
+    def text(self, width: int = WIDTH) -> str:
         if 0 < len(self.code) <= _MOST_CODE or not self.rows:
             shown = self.code
         else:

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 
 from tabulate import tabulate
 
-WIDTH = 100  # characters of a line of prose
+WIDTH = 100  # characters of a line of prose, where no terminal says how many it has
+_NAMES = 22  # columns of the names beside a long value, about
 # Control characters but tabs and newlines; separators of lines; marks, embeddings, overrides and isolates of
 # the direction of writing; surrogates, as in names of files that are not UTF-8; invisible tags.
 _UNSAFE = re.compile(
@@ -20,6 +21,11 @@ _UNSAFE = re.compile(
 def wrap(prose: str, width: int = WIDTH) -> str:
     """A paragraph of prose, broken into lines."""
     return textwrap.fill(prose, width, break_long_words=False, break_on_hyphens=False)  # paths stay whole
+
+
+def wrap_value(prose: str) -> str:
+    """A long value in a table of names, broken into lines beside the names."""
+    return wrap(prose, WIDTH - _NAMES)
 
 
 def name_table(rows: Iterable[tuple[str, str]]) -> str:

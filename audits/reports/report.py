@@ -16,7 +16,7 @@ import attrs
 
 from arena import InvalidArgument, Unsupported
 from audits.data.output_files import check_extra, check_output_file, write_atomically
-from audits.reports.formatting import column_table, escape_controls, name_table, wrap
+from audits.reports.formatting import WIDTH, column_table, escape_controls, name_table, wrap
 from audits.reports.json_form import describe_header, to_data
 from audits.reports.plots import Picture, check_plot
 from audits.reports.result_table import Record, ResultRow, format_latex, make_frame, write_records
@@ -45,8 +45,8 @@ button.addEventListener("click", async () => {
 class Part(ABC):
     """A part of a document. What only a page shows is no text."""
 
-    def text(self) -> str:
-        """The part for a terminal; empty if it is not shown there."""
+    def text(self, width: int = WIDTH) -> str:
+        """The part for a terminal, with prose in lines of this width; empty if it is not shown there."""
         return ""
 
     @abstractmethod
@@ -60,8 +60,10 @@ class Facts(Part):
 
     rows: Sequence[tuple[str, str]] = attrs.field(converter=lambda rows: [row for row in rows if row[1]])
 
-    def text(self) -> str:
-        return name_table(self.rows)
+    def text(self, width: int = WIDTH) -> str:
+        if width == WIDTH:
+            return name_table(self.rows)
+        return name_table([(name, value.replace("\n", " ")) for name, value in self.rows])
 
     def html(self) -> str:
         rows = (
@@ -78,8 +80,8 @@ class Prose(Part):
     prose: str
     role: str = ""
 
-    def text(self) -> str:
-        return wrap(self.prose)
+    def text(self, width: int = WIDTH) -> str:
+        return wrap(self.prose, width)
 
     def html(self) -> str:
         role = f' class="{self.role}"' if self.role else ""
@@ -94,7 +96,7 @@ class Table(Part):
     rows: Sequence[Sequence[str]]
     introduction: str = ""
 
-    def text(self) -> str:
+    def text(self, width: int = WIDTH) -> str:
         table = column_table(self.rows, self.headers)
         return f"{self.introduction}\n{table}" if self.introduction else table
 
@@ -113,8 +115,8 @@ class Listing(Part):
     lines: str
     introduction: str = ""
 
-    def text(self) -> str:
-        return f"{self.introduction}\n\n{self.lines}" if self.introduction else self.lines
+    def text(self, width: int = WIDTH) -> str:
+        return f"{wrap(self.introduction, width)}\n\n{self.lines}" if self.introduction else self.lines
 
     def html(self) -> str:
         if not self.lines:
@@ -144,8 +146,8 @@ class Conclusion(Part):
     alarming: bool
     before: str = ""
 
-    def text(self) -> str:
-        return wrap(f"{self.before} {self.word}: {self.explanation}".strip())
+    def text(self, width: int = WIDTH) -> str:
+        return wrap(f"{self.before} {self.word}: {self.explanation}".strip(), width)
 
     def html(self) -> str:
         before = f"{escape_text(self.before)} " if self.before else ""
@@ -189,9 +191,9 @@ class Document:
     parts: Sequence[Part]
     picture: Picture | None = None
 
-    def text(self) -> str:
-        """The document for a terminal."""
-        return "\n\n".join(filter(None, (part.text() for part in self.parts)))
+    def text(self, width: int = WIDTH) -> str:
+        """The document for a terminal, with prose in lines of this width."""
+        return "\n\n".join(filter(None, (part.text(width) for part in self.parts)))
 
 
 def render_page(title: str, heading: str, parts: Iterable[Part]) -> str:
@@ -239,9 +241,9 @@ class Report(ABC):
     def document(self) -> Document:
         """The result in parts, with a picture, of which the summary, the chart and the page are made."""
 
-    def summary(self) -> str:
-        """The result as text, as the command line prints it."""
-        return self.document().text()
+    def summary(self, width: int = WIDTH) -> str:
+        """The result as text, as the command line prints it. width: of lines of prose, in characters."""
+        return self.document().text(width)
 
     @overload
     def plot(self, ax: None = None, title: str | None = None) -> ReportFigure: ...

@@ -17,6 +17,7 @@ from audits.data.output_files import write_atomically
 from audits.exact_loss.exact_audit import EpsilonBracket
 from audits.registry.record_code import write_assignments
 from audits.registry.settings_text import format_own_settings, format_value, summarize_player
+from audits.reports.formatting import wrap_value
 from audits.reports.json_form import to_data
 from audits.reports.plots import GREY, Picture, check_plot, choose_colour
 from audits.reports.report import Document, Facts, Listing, Part, Prose, Report, Table
@@ -145,12 +146,12 @@ class Solution(Report):
         at = self.epsilon_at
         return [
             ("learner", learner),
-            ("worlds", self.worlds),
+            ("worlds", wrap_value(self.worlds)),
             (self._unit, f"at most {self.rounds:,} in a game, with {self.moves:,} choices in each"),
             ("claim", str(self.claim)),
             (f"least ε at δ = {at.delta:.3g}", f"{format_bracket(at.lower, at.upper)} nats"),
             ("error", f"bounds on δ allow {self.rounding:.1e} for rounding"),
-            ("compared with games", str(self.comparison)),
+            ("compared with games", wrap_value(str(self.comparison))),
         ]
 
     @property

@@ -19,7 +19,8 @@ from arena.concepts import DecisionLists, FiniteClass, Variables
 from audits.cli.fit import fit_to_data
 from audits.cli.show import describe_class
 from audits.data.one_hot import load_one_hot
-from audits.reports.report import Document, Listing, Picture, Report, make_policy
+from audits.reports.plots import BoundRow, Picture
+from audits.reports.report import Document, Listing, Report, make_policy
 from audits.runs.run_page import write_html
 from learners.lists.private_decision_list import Rivest
 
@@ -105,7 +106,9 @@ def test_texts_of_strangers_cannot_leave_their_place() -> None:
 
         def document(self) -> Document:
             listing = Listing("</pre><img src=x onerror=alert(1)>")
-            return Document(parts=[listing], picture=Picture.of_bars([("<img>", 1.0)], "<img>\u202e"))
+            return Document(
+                parts=[listing], picture=Picture.of_bounds([BoundRow(name="<img>")], "<img>\u202e")
+            )
 
     page = Titled().to_html()
     assert "<script" not in page
