@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from audits.data.csv_files import load_sample
     from audits.data.schemas import labelled, records, table, table_like, tables, vector
     from audits.exact_loss.exact_audit import ExactAudit
+    from audits.interrupts import Interrupted
     from audits.races.race_result import RaceResult
     from audits.reports.comparison import Comparison, compare
     from audits.runs.plan import Plan
@@ -55,7 +56,7 @@ __all__ += [
     "Solution",
 ]
 __all__ += ["TournamentResult", "Verdict"]
-__all__ += ["NotPrivate", "NotRefuted", "Outcome", "Refutation"]
+__all__ += ["Interrupted", "NotPrivate", "NotRefuted", "Outcome", "Refutation"]
 
 _MODULES = {
     "adversary_search.search_report": ("SearchResult",),
@@ -70,6 +71,7 @@ _MODULES = {
     "data.csv_files": ("load_sample",),
     "data.schemas": ("labelled", "records", "table", "table_like", "tables", "vector"),
     "exact_loss.exact_audit": ("ExactAudit",),
+    "interrupts": ("Interrupted",),
     "races.race_result": ("RaceResult",),
     "reports.comparison": ("Comparison", "compare"),
     "runs.plan": ("Plan",),

@@ -34,6 +34,7 @@ from audits.adversary_search.script import SPACES, Script, SearchSpace
 from audits.adversary_search.script_strategies import adversaries, choose_protocol
 from audits.adversary_search.search_report import SearchResult
 from audits.adversary_search.solved_start import SolvedStart, find_solved_start
+from audits.interrupts import acknowledge_interrupt
 from audits.registry.match import get_given_curve
 from audits.runs.blocks import try_common_random_numbers
 from audits.runs.learner_failures import check_learner_first, refuse_failures, warn_of_failures
@@ -212,6 +213,7 @@ class _SearchPlan:
                     if confirmed is not None or interrupted or limits.reached:
                         break
         except KeyboardInterrupt:
+            acknowledge_interrupt()
             interrupted = True
         plan, verdict = confirmed or (None, None)
         examples, rejected, games, failed = (
@@ -236,7 +238,7 @@ class _SearchPlan:
             failed=failed,
             failure=next((each.failure for each in explorations if each.failure), ""),
             detectable=None if confirmed else self._detectable_loss(explorations),
-            interrupted=interrupted,
+            interrupted=interrupted or (verdict is not None and verdict.interrupted),
             stopped="" if confirmed else limits.reached,
         )
 

@@ -40,6 +40,7 @@ from audits.adversary_search.evidence import (
 )
 from audits.adversary_search.script import SPACES, Script
 from audits.adversary_search.script_strategies import adversaries
+from audits.interrupts import acknowledge_interrupt, check_interrupts
 from audits.runs.learner_failures import describe_failure, find_failure
 from audits.runs.limits import CALLS, SECONDS, Limits
 
@@ -151,12 +152,14 @@ class HypothesisRun:
         except (_LimitReached, _LearnerFailed):
             pass
         except KeyboardInterrupt:
+            acknowledge_interrupt()
             result.interrupted = True
         played = {script: evidence for script, evidence in self._evidence.items() if evidence is not None}
         if result.adversary is None and not result.interrupted:
             try:
                 result.rungs = self._climb_rungs(played)
             except KeyboardInterrupt:
+                acknowledge_interrupt()
                 result.interrupted = True
         result.evidence = None if result.adversary is None else self._evidence[result.adversary]
         result.examples, result.rejected = len(played), len(self._evidence) - len(played)
@@ -323,6 +326,7 @@ class HypothesisRun:
     ) -> Evidence | None:
         """Weigh an adversary, and note the result."""
         evidence: Evidence | None = None
+        check_interrupts()
         try:
             evidence = weigh()
             self._result.games += evidence.fresh

@@ -92,6 +92,10 @@ class SearchResult(Report):
         file = self.file or FOUND_FILE
         return write_replay(self.plan, self.verdict, learner=self.given, file=file).source
 
+    def explain(self) -> str:
+        """What was found, or what was tried, in a few sentences."""
+        return explain_outcome(self)
+
     def document(self) -> Document:
         failed = self.confirmations - self.refuted
         doubt = f" {_DEPENDENT.format(failed)}" if failed >= _MANY_FAILED else ""

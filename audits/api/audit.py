@@ -13,6 +13,7 @@ import attrs
 
 from arena import InvalidArgument, Relation
 from audits.api.user_data import read_data
+from audits.interrupts import return_unless_interrupted
 from audits.registry.match import PlayerSettings, build_match
 from audits.registry.players import GivenAdversary, GivenLearner, choose_learner, is_function
 from audits.registry.suggestions import explain_arguments
@@ -96,7 +97,7 @@ def audit(
         costs; default: a warning of the log `audits`.
 
     Raises: InvalidArgument if a value makes no sense; NothingTested if the games could not refute the claim;
-    NotConforming and the errors of `arena.play`.
+    NotConforming and the errors of `arena.play`; Interrupted, with the verdict so far.
 
     >>> import audits
     >>> def release_count(labels, rng):
@@ -138,7 +139,8 @@ def audit(
         recorded = store.read_bytes()
     from audits.runs.run_page import RecordedRun  # with sqlite3
 
-    return attrs.evolve(verdict, notes=match.notes + notes, record=RecordedRun(recorded))
+    verdict = attrs.evolve(verdict, notes=match.notes + notes, record=RecordedRun(recorded))
+    return return_unless_interrupted(verdict)
 
 
 def split_settings(settings: Mapping[str, Any] | None, *labels: str) -> PlayerSettings:

@@ -13,6 +13,7 @@ from arena import Adversary, InvalidArgument, Learner, Sample
 from arena.capabilities import HasPracticalConstants
 from audits.api.audit import split_settings
 from audits.api.user_data import read_sample
+from audits.interrupts import return_unless_interrupted
 from audits.races.online_race import plan_online_race
 from audits.races.predictor_race import PROTOCOL, ROUNDS, check_rounds, plan_predictor_race
 from audits.races.race import Race, concepts_of
@@ -86,7 +87,8 @@ def race(
         confidence=confidence,
         seed=seed,
     )
-    return attrs.evolve(run_race(plan, jobs=jobs, watch=progress), notes=tuple(notes))
+    result = run_race(plan, jobs=jobs, watch=progress)
+    return return_unless_interrupted(attrs.evolve(result, notes=tuple(notes)))
 
 
 def find_entrants(texts: Sequence[str | Learner]) -> list[LabelledClass]:
@@ -268,4 +270,4 @@ def tournament(
     plan = plan_tournament(
         learners, against, protocols=protocols, games=games, confidence=confidence, seed=seed
     )
-    return run_tournament(plan, jobs=jobs, ledger=ledger, watch=progress)
+    return return_unless_interrupted(run_tournament(plan, jobs=jobs, ledger=ledger, watch=progress))

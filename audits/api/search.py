@@ -14,6 +14,7 @@ from audits.adversary_search.odometer_search import OdometerResult, reports_loss
 from audits.adversary_search.search_report import SearchResult
 from audits.api.audit import claim_for_function, split_settings
 from audits.api.user_data import read_data
+from audits.interrupts import return_unless_interrupted
 from audits.registry.match import change_claim, read_claim, resolve_claim, resolve_curve
 from audits.registry.players import GivenLearner, choose_learner, configure_learner
 from audits.registry.suggestions import explain_arguments
@@ -55,7 +56,7 @@ def search(
 
     A session with an odometer, whose claim is what it reports, gives an `OdometerResult`.
 
-    Raises: as `audits.adversary_search.search`.
+    Raises: as `audits.adversary_search.search`; Interrupted, with the result so far.
     """
     asked = split_settings(settings)
     learner, asked["learner"] = choose_learner(learner, make, asked["learner"])
@@ -72,7 +73,7 @@ def search(
     for name, value in (("epsilon", epsilon), ("delta", delta), ("error", error)):
         if isinstance(value, str):
             raise InvalidArgument(f"{name} must be a number", value=value)
-    return search_adversary(
+    found = search_adversary(
         player,
         protocol=protocol,
         claim=change_claim(read_claim(player), epsilon, delta, curve),
@@ -87,3 +88,4 @@ def search(
         max_seconds=max_seconds,
         announce=announce,
     )
+    return return_unless_interrupted(found)

@@ -13,6 +13,7 @@ from audits.api.audit import split_settings
 from audits.api.user_data import read_data, read_sample
 from audits.exact_loss.exact_audit import ExactAudit
 from audits.exact_loss.exact_audit import exact as compute_exact
+from audits.interrupts import check_before, return_unless_interrupted
 from audits.registry.match import build_match
 from audits.registry.players import GivenAdversary, GivenLearner, configure_adversary, configure_learner
 from audits.registry.suggestions import explain_arguments
@@ -53,14 +54,15 @@ def solve(
         told for the first. delta: where the least ε is computed; default: the claim's.
     seed: of the adversary's samples. watch: receives what is computed, how much is done, and the whole.
 
-    Raises: InvalidArgument; Unsupported if a distribution is unknown, or the game is too large.
+    Raises: InvalidArgument; Unsupported if a distribution is unknown, or the game is too large; Interrupted,
+    with the bounds so far, or with those of a shorter game.
 
     >>> import audits
     >>> report = audits.solve("noisy-votes", rounds=1, settings={"size": 5, "epsilon": 1.0, "answers": 1})
     >>> report.outcome.value, round(report.epsilon_at.upper, 9)
     ('proved', 1.0)
     """
-    epsilons = _read_epsilons(epsilon)
+    epsilons, watch = _read_epsilons(epsilon), check_before(watch)
     asked = split_settings(settings)
     chosen = [against is not None, data is not None or neighbour is not None, worst_samples]
     if sum(chosen) > 1:
@@ -81,7 +83,7 @@ def solve(
         posed = pose_stream(configured) or pose_every_vote(configured)
     solution = solve_game(posed, rounds=rounds, epsilons=epsilons, delta=delta, watch=watch)
     given = learner if isinstance(learner, str) else configured.name
-    return attrs.evolve(solution, given=given)
+    return return_unless_interrupted(attrs.evolve(solution, given=given))
 
 
 @explain_arguments

@@ -18,13 +18,15 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, NoReturn
 
 import click
 from click.shell_completion import CompletionItem
+
+from audits.interrupts import arrived, handle_signal
 
 # `--jobs` spreads the work over processes. BLAS threads that wait beside them cost 0.2 s of CPU at the start,
 # and a product of matrices may round otherwise with several of them than with one.
@@ -35,7 +37,6 @@ INVALID_USAGE, REFUTED, INTERRUPTED = 2, 3, 130
 _UNPLAYED = "no games were finished that could be reported"
 _UNFINISHED = "the command was not finished"
 _LARGE = "the data, the sizes of the players (--set), --rounds or --jobs"
-_arrived: list[int] = []  # signals that end a command
 _UNBROKEN_HYPHEN = "\u2011"
 PRINTED = "arena.printed"  # in the meta of a context whose command has printed its result
 
@@ -87,7 +88,7 @@ class _HelpFormatter(click.HelpFormatter):
     def write_text(self, text: str) -> None:
         super().write_text(text.replace("-", _UNBROKEN_HYPHEN))
 
-    def write_dl(self, rows: Sequence[tuple[str, str]], *arguments: Any, **settings: Any) -> None:
+    def write_dl(self, rows: Iterable[tuple[str, str]], *arguments: Any, **settings: Any) -> None:
         whole = [(name, text.replace("-", _UNBROKEN_HYPHEN)) for name, text in rows]
         super().write_dl(whole, *arguments, **settings)
 
@@ -202,9 +203,9 @@ class Arena(LazyGroup):
             if debugging and not isinstance(error, click.ClickException):
                 raise
             status = _report_error(error)
-            if _arrived:  # code in C may have made an error of its own of an interrupt
+            if arrived:  # code in C may have made an error of its own of an interrupt
                 status = INTERRUPTED
-        if _arrived:  # of an interrupt in code that exec ran, Python would end itself by SIGINT
+        if arrived:  # of an interrupt in code that exec ran, Python would end itself by SIGINT
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         sys.exit(status)
 
@@ -252,7 +253,7 @@ def _report_error(error: Exception) -> int:
     if isinstance(error, MemoryError) or MemoryError.__name__ in message:  # of a player, or in a worker
         reason = f" ({message.rstrip('.')})" if message else ""
         message = f"not enough memory{reason}: make {_LARGE} smaller"
-    if _arrived:
+    if arrived:
         message = f"interrupted: {message}"
     with suppress(OSError):
         click.echo(fit_prose("arena: " + escape_controls(" ".join(message.split())), sys.stderr), err=True)
@@ -292,14 +293,9 @@ def _end_like_interrupts() -> None:
         return
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
-            previous = signal.signal(number, _interrupt)
+            previous = signal.signal(number, handle_signal)
             # A process that is forked, as by a player, has the previous handler again.
             os.register_at_fork(after_in_child=partial(signal.signal, number, previous))
-
-
-def _interrupt(number: int, frame: object) -> NoReturn:
-    _arrived.append(number)
-    raise KeyboardInterrupt
 
 
 def main() -> None:

@@ -32,6 +32,7 @@ from audits.cli.options import (
 )
 from audits.cli.output import Output, ResultFiles
 from audits.data.output_files import check_output_file
+from audits.interrupts import Interrupted
 from audits.registry.match import load_data, resolve_claim
 from audits.registry.players import configure_learner
 
@@ -115,23 +116,26 @@ def search(asked: SearchOptions, files: ResultFiles, workers: WorkerOptions, out
             bar.set_postfix_str(f"{progress.best:.1f} nats", refresh=False)
             bar.update(progress.examples - bar.n)
 
-        result = search_adversary(
-            learner,
-            data=None if learner.receives_records else sample,
-            protocol=asked.protocol,
-            error=error,
-            examples=asked.examples,
-            games=asked.games,
-            jobs=workers.build(),
-            progress=update,
-            epsilon=asked.epsilon,
-            delta=asked.delta,
-            curve=asked.curve,
-            seed=asked.seed,
-            max_calls=asked.max_calls,
-            max_seconds=asked.max_seconds,
-            announce=output.print_cost,
-        )
+        try:
+            result = search_adversary(
+                learner,
+                data=None if learner.receives_records else sample,
+                protocol=asked.protocol,
+                error=error,
+                examples=asked.examples,
+                games=asked.games,
+                jobs=workers.build(),
+                progress=update,
+                epsilon=asked.epsilon,
+                delta=asked.delta,
+                curve=asked.curve,
+                seed=asked.seed,
+                max_calls=asked.max_calls,
+                max_seconds=asked.max_seconds,
+                announce=output.print_cost,
+            )
+        except Interrupted as interrupt:
+            result = interrupt.result
     if isinstance(result, OdometerResult):
         output.print_result(result)
         files.write_files(result)

@@ -22,6 +22,7 @@ from audits.cli.options import (
 )
 from audits.cli.output import Output, ResultFiles
 from audits.exact_loss import exact as compute_exact
+from audits.interrupts import Interrupted
 from audits.solver.solution_report import Outcome
 
 
@@ -95,18 +96,21 @@ def solve(game: SolvedGame, files: SolutionFiles, output: Output) -> int:
     """
     settings = parse_settings(game.settings)
     with output.stage_progress() as show:
-        solution = solve_game(
-            game.learner,
-            game.against,
-            rounds=game.rounds,
-            epsilon=game.epsilons,
-            delta=game.delta,
-            worst_samples=game.worst_samples,
-            settings=settings["learner"]
-            | {f"adversary.{name}": text for name, text in settings["adversary"].items()},
-            seed=game.seed,
-            watch=show,
-        )
+        try:
+            solution = solve_game(
+                game.learner,
+                game.against,
+                rounds=game.rounds,
+                epsilon=game.epsilons,
+                delta=game.delta,
+                worst_samples=game.worst_samples,
+                settings=settings["learner"]
+                | {f"adversary.{name}": text for name, text in settings["adversary"].items()},
+                seed=game.seed,
+                watch=show,
+            )
+        except Interrupted as interrupt:
+            solution = interrupt.result
     output.print_result(solution)
     files.write_files(solution)
     writers = (

@@ -23,6 +23,7 @@ from audits.exact_loss.answer_paths import (
     forbid_randomness,
 )
 from audits.exact_loss.privacy_loss import ROUNDING, PrivacyLoss, log_ratio
+from audits.interrupts import check_interrupts
 
 PRUNE = 1e-15  # paths of less probability are given up
 _MANY = 32  # branches of a batch after which the number of paths is estimated,
@@ -75,6 +76,7 @@ class PathEnumeration:
         waiting = [Path(world=False), Path(world=True)]
         paths, sampled = len(waiting), False
         while waiting:
+            check_interrupts()
             branches = self._play(self._take_batch(waiting))
             paths += len(branches)
             if self._watch is not None:

@@ -13,6 +13,7 @@ import attrs
 from arena import InvalidArgument
 from arena.testing.memory import Record, check_memory_after
 from audits.distinguishers.view_features import Block
+from audits.interrupts import acknowledge_interrupt, check_interrupts
 from audits.registry.origins import Origins, find_packages
 from audits.registry.user_files import UsedFiles
 from audits.runs.audit_estimators import AuditEstimators
@@ -100,6 +101,7 @@ def run(
     ):
         try:
             for block, is_new in blocks:
+                check_interrupts()
                 with defer_interrupts():  # figures are always those of whole blocks
                     played_now += block.pairs if is_new else 0
                     estimators.update(block)
@@ -109,6 +111,7 @@ def run(
                 if estimators.done:
                     break
         except KeyboardInterrupt:
+            acknowledge_interrupt()
             interrupted = True
         except RunStopped as error:
             failure, interrupted = error, True

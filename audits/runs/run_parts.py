@@ -22,6 +22,7 @@ from arena import InvalidArgument
 from arena.randomness import generator
 from arena.settings import at_least, check_value, whole
 from audits.distinguishers.view_features import Block
+from audits.interrupts import acknowledge_interrupt
 from audits.registry.origins import check_origins, join_origins, read_origins
 from audits.registry.user_files import UsedFiles
 from audits.runs.blocks import (
@@ -127,6 +128,7 @@ def play_part(
                     if watch is not None:
                         watch(games)
             except KeyboardInterrupt:
+                acknowledge_interrupt()
                 interrupted = True
         check_files_after(opened_ledger, plan, files)
         if missing and not interrupted and plan.learner.one_call_a_game:

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 import attrs
 import numpy as np
 
+from audits.interrupts import acknowledge_interrupt
 from audits.solver.belief_graph import NEGLIGIBLE, BeliefGraph, GraphLimits, Stage, TooManyBeliefs
 from audits.solver.game_value import END, DecisionGraph, GameSolution, Values, extract_decisions
 from audits.solver.linear_game import LinearGame, Watch, ignore_progress, project_game, span_game
@@ -121,6 +122,7 @@ class GridBounds(Bounds):
         except KeyboardInterrupt:
             if not self.rounds:
                 raise
+            acknowledge_interrupt()
 
     def at(self, epsilons: np.ndarray) -> UpperAndLines:
         z = np.exp(np.minimum(epsilons, _REACH))  # beyond it, bounds at a smaller ε

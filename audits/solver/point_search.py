@@ -9,6 +9,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
+from audits.interrupts import acknowledge_interrupt
 from audits.solver.belief_points import FINAL, BeliefPoints, FinalRounds
 from audits.solver.bounds import Bounds, UpperAndLines
 from audits.solver.game_value import END, DecisionGraph
@@ -66,6 +67,7 @@ class SearchBounds(Bounds):
         try:
             self._run(watch)
         except KeyboardInterrupt:
+            acknowledge_interrupt()
             self.interrupted = True
         self._upper += game.rounds * DROPPED
         self._played = []

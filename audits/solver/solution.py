@@ -12,6 +12,7 @@ from arena import InvalidArgument
 from arena.settings import at_least, at_most, check_value, whole
 from audits.exact_loss.answer_paths import MAX_ROUNDS
 from audits.exact_loss.exact_audit import EpsilonBracket
+from audits.interrupts import acknowledge_interrupt
 from audits.registry.match import read_claim
 from audits.solver.belief_graph import GraphLimits, TooManyBeliefs
 from audits.solver.bounds import FAR, Bounds, GraphBounds, GridBounds, RestartBounds
@@ -76,6 +77,7 @@ def solve(
     try:
         solver = _Solver(smaller, wanted, few, limits or GraphLimits(), watch)
     except KeyboardInterrupt:
+        acknowledge_interrupt()
         shorter = _solve_shorter(smaller, wanted)
         if shorter is None:
             raise
@@ -189,8 +191,13 @@ class _Solver:
             finer = _choose_finer(bounds[0], bracket)
             if not len(finer):
                 break
-            watch("least ε", step, _REFINEMENTS)
-            bounds = np.hstack([bounds, self.bound(finer)])
+            try:
+                watch("least ε", step, _REFINEMENTS)
+                bounds = np.hstack([bounds, self.bound(finer)])
+            except KeyboardInterrupt:  # the bracket so far holds
+                acknowledge_interrupt()
+                self.interrupted = True
+                break
             bounds = bounds[:, np.argsort(bounds[0], kind="stable")]
             bracket = self._bracket(bounds, delta)
         return bracket

@@ -11,8 +11,8 @@ from arena import REFEREES, Adversary, Claim, InvalidArgument, Learner, NothingT
 from arena.privacy_curves import PrivacyCurve
 from arena.settings import at_least, check_value, is_number, number, whole
 from audits.adversary_search import Script, search, share_of_error
-from audits.adversary_search.search_report import explain_outcome
 from audits.data.user_records import choose_records
+from audits.interrupts import Interrupted
 from audits.registry.match import (
     change_claim,
     choose_protocol,
@@ -100,7 +100,7 @@ def assert_private(
 
     Raises: NotPrivate if the claim is refuted; Underpowered; NotConforming if the learner fails
     `check_learner`; NothingTested if no claim could be refuted, or a limit left too few games;
-    InvalidArgument; errors of a referee; KeyboardInterrupt with the figures so far.
+    InvalidArgument; errors of a referee; Interrupted, with the figures so far.
     """
     __tracebackhide__ = True
     player = configure_learner(
@@ -219,7 +219,7 @@ class _PrivacyTest:
         for plan in plans:
             verdict = run(plan, limits=self.limits, announce=LOGGER.warning)
             if verdict.interrupted:  # Ctrl-C ends the test, not only one of its audits
-                raise KeyboardInterrupt(f"{verdict.headline}. {verdict.explain()}")
+                raise Interrupted(verdict)
             verdicts.append(verdict)
             if verdict.refuted:
                 refutation = Refutation(plan=plan, verdict=verdict)
@@ -287,7 +287,7 @@ class _PrivacyTest:
             max_seconds=self.limits.max_seconds,
         )
         if result.interrupted:
-            raise KeyboardInterrupt(f"{result.headline}. {explain_outcome(result)}")
+            raise Interrupted(result)
         verdicts = () if result.verdict is None else (result.verdict,)
         refutation = None
         if result.plan is not None and result.verdict is not None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from arena.errors import CannotBeSent, describe_error
 from arena.parcels import pack
+from audits.interrupts import acknowledge_interrupt, check_interrupts
 from audits.runs.workers.pools import Pool, open_pool
 from audits.runs.workers.worker_process import ERROR, MISSING, RESULT, UNOPENED, Outcome, perform, software
 from audits.runs.workers.workers import (
@@ -70,6 +71,7 @@ def map_in_order(
         arrived: dict[int, Outcome] = {}
         begun = ahead = 0
         for place in range(len(tasks)):
+            check_interrupts()
             if place % _PER_COUNT == 0:
                 ahead = max(_MIN_AHEAD, _AHEAD * pool.size)
             while begun < min(len(tasks), place + ahead):
@@ -114,6 +116,7 @@ def map_missing(
                 if watch is not None:
                     watch(len(results))
         except KeyboardInterrupt:
+            acknowledge_interrupt()
             return results, True
     return results, False
 

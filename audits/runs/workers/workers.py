@@ -16,6 +16,7 @@ import attrs
 from arena.errors import CannotBeSent, InvalidArgument, PlaysAlone, suggest_extra
 from arena.parcels import pack
 from arena.settings import at_least, more_than
+from audits.interrupts import check_interrupts
 from audits.registry.suggestions import unknown_name
 from audits.runs.verdict import RunStopped
 
@@ -129,6 +130,7 @@ def map_here(
 ) -> Generator[Result, None, None]:
     """The result of `call` for every task, in order, by this process. keep: as of `map_in_order`."""
     for task in tasks:
+        check_interrupts()
         result = call(task)
         if keep is not None:
             keep(task, result)
