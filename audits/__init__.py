@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from audits.data.csv_files import load_sample
     from audits.data.schemas import labelled, records, table, table_like, tables, vector
     from audits.exact_loss.exact_audit import ExactAudit
+    from audits.monitors.claims import claim
+    from audits.monitors.monitor import monitor
+    from audits.monitors.monitor_report import MonitorReport
     from audits.races.race_result import RaceResult
     from audits.runs.plan import Plan
     from audits.runs.run import run
@@ -37,14 +40,14 @@ if TYPE_CHECKING:
 
 # Verbs.
 __all__ = ["assert_private", "assert_refuted", "audit", "audit_one_run", "certify", "certify_one_run"]
-__all__ += ["exact", "race", "search", "session", "solve", "stream", "tournament"]
+__all__ += ["claim", "exact", "monitor", "race", "search", "session", "solve", "stream", "tournament"]
 # What mechanisms receive: strategies of data.
 __all__ += ["labelled", "neighbours", "records", "table", "table_like", "tables", "vector"]
 # Scores that arrive bit by bit; data from a file; plans, for more control.
 __all__ += ["Auditor", "Plan", "load_sample", "run"]
 # What the verbs return and raise.
-__all__ += ["Certificate", "ExactAudit", "OneRunCertificate", "RaceResult", "SearchResult", "Solution"]
-__all__ += ["TournamentResult", "Verdict"]
+__all__ += ["Certificate", "ExactAudit", "MonitorReport", "OneRunCertificate", "RaceResult", "SearchResult"]
+__all__ += ["Solution", "TournamentResult", "Verdict"]
 __all__ += ["NotPrivate", "NotRefuted", "Outcome", "Refutation"]
 
 _MODULES = {
@@ -60,6 +63,9 @@ _MODULES = {
     "data.csv_files": ("load_sample",),
     "data.schemas": ("labelled", "records", "table", "table_like", "tables", "vector"),
     "exact_loss.exact_audit": ("ExactAudit",),
+    "monitors.claims": ("claim",),
+    "monitors.monitor": ("monitor",),
+    "monitors.monitor_report": ("MonitorReport",),
     "races.race_result": ("RaceResult",),
     "runs.plan": ("Plan",),
     "runs.run": ("run",),
