@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from audits.data.schemas import labelled, records, table, table_like, tables, vector
     from audits.exact_loss.exact_audit import ExactAudit
     from audits.interrupts import Interrupted
+    from audits.monitors.claims import claim
+    from audits.monitors.monitor import monitor
+    from audits.monitors.monitor_report import MonitorReport
     from audits.races.race_result import RaceResult
     from audits.reports.comparison import Comparison, compare
     from audits.runs.plan import Plan
@@ -39,23 +42,25 @@ if TYPE_CHECKING:
 
 # Verbs.
 __all__ = ["assert_private", "assert_refuted", "audit", "audit_one_run", "certify", "certify_one_run"]
-__all__ += ["compare"]
-__all__ += ["exact", "race", "search", "session", "solve", "stream", "tournament"]
+__all__ += [
+    "claim",
+    "compare",
+    "exact",
+    "monitor",
+    "race",
+    "search",
+    "session",
+    "solve",
+    "stream",
+    "tournament",
+]
 # What mechanisms receive: strategies of data.
 __all__ += ["labelled", "neighbours", "records", "table", "table_like", "tables", "vector"]
 # Scores that arrive bit by bit; data from a file; plans, for more control.
 __all__ += ["Auditor", "Plan", "load_sample", "run"]
 # What the verbs return and raise.
-__all__ += [
-    "Certificate",
-    "Comparison",
-    "ExactAudit",
-    "OneRunCertificate",
-    "RaceResult",
-    "SearchResult",
-    "Solution",
-]
-__all__ += ["TournamentResult", "Verdict"]
+__all__ += ["Certificate", "Comparison", "ExactAudit", "MonitorReport", "OneRunCertificate", "RaceResult"]
+__all__ += ["SearchResult", "Solution", "TournamentResult", "Verdict"]
 __all__ += ["Interrupted", "NotPrivate", "NotRefuted", "Outcome", "Refutation"]
 
 _MODULES = {
@@ -72,6 +77,9 @@ _MODULES = {
     "data.schemas": ("labelled", "records", "table", "table_like", "tables", "vector"),
     "exact_loss.exact_audit": ("ExactAudit",),
     "interrupts": ("Interrupted",),
+    "monitors.claims": ("claim",),
+    "monitors.monitor": ("monitor",),
+    "monitors.monitor_report": ("MonitorReport",),
     "races.race_result": ("RaceResult",),
     "reports.comparison": ("Comparison", "compare"),
     "runs.plan": ("Plan",),

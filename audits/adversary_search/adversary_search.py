@@ -24,11 +24,7 @@ from audits.adversary_search.evidence import (
     play_halves,
     weigh_halves,
 )
-from audits.adversary_search.exploration import (
-    Exploration,
-    HypothesisRun,
-    detectable_loss,
-)
+from audits.adversary_search.exploration import Exploration, HypothesisRun, detectable_loss
 from audits.adversary_search.score import simple_scores
 from audits.adversary_search.script import SPACES, Script, SearchSpace
 from audits.adversary_search.script_strategies import adversaries, choose_protocol
@@ -126,16 +122,14 @@ def search(
             remedy="Choose other columns, or set the dimension of the learner.",
         )
     adversaries(learner, protocol)  # raises InvalidArgument if the learner protects nothing there
-    # Enough pairs to show a clear leak at ε: each is worth at most log(1 + exp(−ε)) nats.
-    enough = 2 * ceil(24.0 / log1p(exp(-claim.epsilon)))
-    plan = _SearchPlan(
+    plan = SearchPlan(
         learner=learner,
         protocol=protocol,
         claim=claim,
         error=error,
         examples=examples,
         space=SPACES[protocol],
-        pairs=min(max(SPACES[protocol].pairs, enough), 4_096) if pairs is None else pairs,
+        pairs=choose_pairs(claim, SPACES[protocol]) if pairs is None else pairs,
         confirm_games=confirm_games,
         data=data,
         seed=seed,
@@ -159,13 +153,18 @@ def search(
     return result
 
 
+def choose_pairs(claim: Claim, space: SearchSpace) -> int:
+    """Pairs of games that show a clear leak at ε: each is worth at most log(1 + exp(−ε)) nats."""
+    return min(max(space.pairs, 2 * ceil(24.0 / log1p(exp(-claim.epsilon)))), 4_096)
+
+
 def share_of_error(error: float, number: int) -> float:
     """The error of confirmation `number` = 1, 2, …; all of them add up to at most `error`."""
     return error / (number * (number + 1))
 
 
 @attrs.frozen(kw_only=True)
-class _SearchPlan:
+class SearchPlan:
     """What is searched. space: of the protocol, which so becomes known to workers, wherever it is defined."""
 
     learner: Learner
@@ -205,7 +204,7 @@ class _SearchPlan:
             with closing(self._explore_runs(workers, watch, explorations, limits)) as runs:
                 for explored in runs if confirmed is None else ():
                     if explored.adversary is not None:
-                        script, faults, rate = self._choose_score(explored)
+                        script, faults, rate = self.choose_score(explored)
                         confirmations, confirmed = self._confirm(script, faults, rate, confirmations, limits)
                     interrupted = explored.interrupted
                     if not any(each.examples for each in explorations):
@@ -281,7 +280,7 @@ class _SearchPlan:
             at_a_time = workers.jobs or (1 if workers.alone else len(sizes))
             tasks = list(enumerate(sizes))[len(explorations) :][:at_a_time]
             is_shown = len(tasks) == 1 and workers.local
-            run = partial(self._run, watch=report, limits=limits) if is_shown else self._run
+            run = partial(self.explore, watch=report, limits=limits) if is_shown else self.explore
             for explored in map_in_order(run, tasks, workers, unit="run"):
                 explorations.append(explored)
                 report()
@@ -292,7 +291,7 @@ class _SearchPlan:
                 sizes.append(min(_RUN_EXAMPLES, unused))
                 unused -= sizes[-1]
 
-    def _run(
+    def explore(
         self,
         task: tuple[int, int],
         *,
@@ -325,7 +324,7 @@ class _SearchPlan:
         seed = exploring_seed(self.seed, *purpose)
         return SearchTarget(learner=self.learner, claim=self.claim, pairs=pairs, seed=seed)
 
-    def _choose_score(self, explored: Exploration) -> tuple[Script, bool, float]:
+    def choose_score(self, explored: Exploration) -> tuple[Script, bool, float]:
         """The adversary, with a simple score if one is good; whether it sees failures; nats per pair."""
         script, evidence = explored.adversary, explored.evidence
         assert script is not None

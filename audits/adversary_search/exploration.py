@@ -74,10 +74,11 @@ class Rung:
 
 @attrs.define(kw_only=True)
 class Exploration:
-    """The result of one exploration. adversary: that passed the threshold, shrunk. rungs: those played after
-    nothing had. Other fields are as in `SearchResult`."""
+    """The result of one exploration. adversary: that passed the threshold, shrunk. leader: if none did, the
+    best in the end. rungs: those played after nothing had passed. Other fields are as in `SearchResult`."""
 
     adversary: Script | None = None
+    leader: Script | None = None
     evidence: Evidence | None = None
     examples: int = 0
     rejected: int = 0
@@ -156,6 +157,7 @@ class HypothesisRun:
             result.interrupted = True
         played = {script: evidence for script, evidence in self._evidence.items() if evidence is not None}
         if result.adversary is None and not result.interrupted:
+            result.leader = _find_leader({script: evidence.z for script, evidence in played.items()})
             try:
                 result.rungs = self._climb_rungs(played)
             except KeyboardInterrupt:
@@ -261,6 +263,7 @@ class HypothesisRun:
         pairs, size = target.few * _FACTOR, max(1, len(explored) // _FIRST_SHARE)
         if target.few < target.pairs and self._count_affordable(size, _FACTOR * pairs) == size:
             pairs *= _FACTOR
+        enough = _RACE_THRESHOLD if target.learner.one_call_a_game else EVIDENCE_THRESHOLD
         rungs: list[Rung] = []
         left = list(explored)
         while left and pairs <= _MOST * target.pairs:
@@ -281,11 +284,10 @@ class HypothesisRun:
                 self._result.games += evidence.games
                 self._result.best = max(self._result.best, evidence.nats)
                 z[script] = evidence.z
-                if evidence.nats >= (
-                    _RACE_THRESHOLD if target.learner.one_call_a_game else EVIDENCE_THRESHOLD
-                ):
+                if evidence.nats >= enough:
                     self._result.adversary, self._evidence[script] = script, evidence
                     return tuple(rungs)
+            self._result.leader = _find_leader({script: z[script] for script in explored if script in left})
             pairs, size = pairs * _FACTOR, max(1, size // _KEPT)
         return tuple(rungs)
 
@@ -354,6 +356,12 @@ class HypothesisRun:
             self._result.failure = describe_failure(error, self._target.learner)
 
 
+def _find_leader(z: Mapping[Script, float]) -> Script | None:
+    """The simplest, which is the first, of those whose z-scores are almost the largest."""
+    most = max(z.values(), default=0.0)
+    return next((script for script, own in z.items() if own >= min(most, _ABOUT * most)), None)
+
+
 def _call_outside_tests(explore: Callable[[], None], stop: Callable[[], None]) -> None:
     """Explore where Hypothesis sees no test of the user's, within which it would refuse to run another.
     stop: ends the exploration, and is called if this process is interrupted."""
@@ -390,8 +398,7 @@ def detectable_loss(rungs: tuple[Rung, ...], claim: Claim, *, pairs: int, thresh
 
 def _compute_expected_z(x: float, claim: Claim, pairs: int) -> float:
     """The z-score at which randomised response with a loss of ε + x breaks the claim after so many pairs."""
-    loss = (1 - claim.delta) / (1 + exp(claim.epsilon + x))
-    factor = exp(claim.epsilon)
+    loss, factor = (1 - claim.delta) / (1 + exp(claim.epsilon + x)), exp(claim.epsilon)
     mean = 1 - loss - factor * loss - claim.delta
     variance = (1 + factor**2) * loss * (1 - loss)
     return mean / sqrt(max(variance, 0.5 / pairs) / pairs)

@@ -57,6 +57,17 @@ _RUNS: Sections = {
 _RUNS_HELP = (
     "Work on recorded runs. A run is an audit that `arena audit --ledger FILE` stores in FILE, its ledger."
 )
+_MONITOR: Sections = {
+    "Commands": {
+        "play": ("monitor.commands:play", "Play one night, and add its evidence to the store."),
+        "report": ("monitor.commands:report", "Write an HTML page on all nights."),
+        "merge": ("monitor.commands:merge", "Add the nights of other stores to a store."),
+    }
+}
+_MONITOR_HELP = (
+    "Gather evidence against the claims of a project, night by night, on each version of its code. The claims "
+    "are in a file of Python, and the evidence in a folder, the store."
+)
 _ARENA: Sections = {
     "Games": {
         "play": ("play:play", "Play one pair of games and print the transcript."),
@@ -67,6 +78,7 @@ _ARENA: Sections = {
         "search": ("search:search", "Search for an adversary that refutes a privacy claim."),
         "race": ("race:race", "Compare learners by mistakes, regret or errors."),
         "tournament": ("race:tournament", "Audit all learners against all adversaries."),
+        "monitor": ("", "Gather evidence against the claims of a project, night by night."),
     },
     "Players": {
         "list": ("list:list_players", "List the learners and adversaries."),
@@ -80,6 +92,7 @@ _ARENA: Sections = {
         "completion": ("completion:completion", "Print the line that turns on completion in a shell."),
     },
 }
+_GROUPS = {"runs": (_RUNS, _RUNS_HELP), "monitor": (_MONITOR, _MONITOR_HELP)}
 
 
 class _HelpFormatter(click.HelpFormatter):
@@ -121,7 +134,8 @@ class LazyGroup(click.Group):
         if name not in self._commands:
             return None
         if not self._commands[name][0]:
-            return LazyGroup(name, sections=_RUNS, help=_RUNS_HELP, callback=show_help)
+            sections, text = _GROUPS[name]
+            return LazyGroup(name, sections=sections, help=text, callback=show_help)
         module, _, attribute = self._commands[name][0].partition(":")
         command: click.Command = getattr(importlib.import_module(f"audits.cli.{module}"), attribute)
         command.context_class = _Context
@@ -140,9 +154,10 @@ class LazyGroup(click.Group):
 
     def _suggest(self, context: click.Context, name: str) -> str:
         """The sentence "Did you mean ...?"; empty if no command is close."""
-        if self._sections is _RUNS and os.path.exists(name):
-            return f"Did you mean {context.command_path} list {name}?"
-        path = context.command_path if self._sections is _RUNS else "arena"
+        is_root = self._sections is _ARENA
+        if not is_root and os.path.exists(name):
+            return f"Did you mean {context.command_path} {next(iter(self._commands))} {name}?"
+        path = "arena" if is_root else context.command_path
         paths = {own: f"{path} {own}" for own in self._commands}
         for own in _RUNS["Commands"]:
             paths.setdefault(own, f"arena runs {own}")

@@ -75,7 +75,7 @@ def find_packages(
     own = {Path(file) for file in files if file.endswith(".py") and is_users_file(file)}
     roots |= {root for path in own | {*sources} for root in list_imports(path)}
     roots = {root for root in roots - _NOT_COMPARED if not root.startswith("arena_plugin_")}
-    homes = _find_distributions() if roots else {}
+    homes = find_distributions() if roots else {}
     return {home: metadata.version(home) for root in sorted(roots) for home in homes.get(root, ())}
 
 
@@ -114,6 +114,6 @@ def _list_roots(value: object) -> set[str]:
 
 
 @cache
-def _find_distributions() -> Mapping[str, list[str]]:
+def find_distributions() -> Mapping[str, list[str]]:
     """The distributions of every top-level module. It takes a tenth of a second."""
     return metadata.packages_distributions()

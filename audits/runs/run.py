@@ -60,6 +60,7 @@ def run(
     files: UsedFiles | None = None,
     key: bytes | None = None,
     all_estimators: bool = False,
+    estimators: AuditEstimators | None = None,
     limits: Limits | None = None,
     announce: Callable[[str], None] | None = None,
 ) -> Verdict:
@@ -68,6 +69,7 @@ def run(
     jobs: number of processes, or `Workers`. ledger: a file that stores every finished block, so that a killed
     run can be resumed. watch: called after every block, in order. command: for the notes of a new ledger.
     files: what the players come from; a ledger that was begun with others is refused. key: signs the ledger.
+    estimators: to update with the blocks, in place of those of the plan.
 
     limits: that end the run early, with a verdict marked `stopped`; the test is valid at any time. announce:
     called with what the run costs, if that is over ten seconds.
@@ -90,7 +92,7 @@ def run(
         announce_cost(plan.learner, 2 * plan.games, seconds, limits, announce, jobs=workers.jobs or 1)
     record = check_players(plan)
     workers = workers.choose_for(plan)
-    estimators = AuditEstimators(plan, all_estimators=all_estimators)
+    estimators = estimators or AuditEstimators(plan, all_estimators=all_estimators)
     played_now, interrupted = 0, False
     failure: RunStopped | None = None
     with (

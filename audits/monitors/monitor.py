@@ -1,0 +1,216 @@
+"""`audits.monitor`: play one night for the claims of a project, and add its evidence to earlier nights'."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import attrs
+
+from arena import InvalidArgument
+from arena.errors import RAISED, describe_error
+from arena.settings import check_value, less_than, more_than
+from audits.monitors.claims import ClaimEntry, Target, check_names, load_claims, resolve_target
+from audits.monitors.code_version import describe_version, identify_version
+from audits.monitors.monitor_report import MonitorReport
+from audits.monitors.night import NightPlan, NightResult, play_night
+from audits.monitors.store import ClaimVersion, Night, Store
+from audits.registry.suggestions import explain_arguments
+from audits.runs.run_parts import RunPart
+from audits.runs.workers import Workers, map_in_order
+
+ERROR = 1e-4
+MINUTES = 10.0
+_MAX_FAILURES = 10  # of a version that the store keeps, the last ones
+_CHANGED = "the code changed while the night was played, so that its games are discarded"
+
+
+@explain_arguments
+def monitor(
+    claims: str | os.PathLike[str] | Sequence[ClaimEntry],
+    *,
+    store: str | os.PathLike[str],
+    minutes: float | None = None,
+    max_calls: int | None = None,
+    error: float = ERROR,
+    part: str = "1/1",
+    seed: int = 0,
+    jobs: int | Workers = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> MonitorReport:
+    """Play one night against every claim of a project, and add its evidence to what a store holds.
+
+    claims: a file of Python that states them by `audits.claim`, or a list of what that returns.
+    store: a folder, which the first night makes. minutes: of this night, shared by the claims; default: 10,
+        without max_calls. max_calls: games, or calls of a function, for each claim, at most.
+    error: the probability, at most, that any claim is ever reported false on a version of the code on which
+        it is true, over all nights and versions; the store keeps it.
+    part: "1/2" and "2/2" are two stores that both report and may be merged; each spends half of the error.
+    seed: random seed. jobs: claims that are played at a time. progress: called with the numbers of claims
+        done and of all.
+
+    A claim that is refuted is not played again until its code changes. One that cannot be played is reported
+    as failed, and the others are played all the same. A keyboard interrupt ends the night, which counts.
+
+    Raises: InvalidArgument if the claims or the store make no sense.
+    """
+    entries = [*claims] if isinstance(claims, list | tuple) else load_claims(os.fspath(claims))  # type: ignore[arg-type]
+    check_names(entries)
+    check_value("error", error, more_than(0), less_than(1))
+    if minutes is not None:
+        check_value("minutes", minutes, more_than(0))
+    elif max_calls is None:
+        minutes = MINUTES
+    workers = Workers.from_jobs(jobs)
+    book = Store.open(store, error, RunPart.parse(part))
+    with book.lock():
+        book = Store.read(store)
+        book.add_claims({entry.name: entry.weight for entry in entries})
+        nights = [_begin_night(book, entry) for entry in entries]
+        book.save_index()
+        waiting = [night for night in nights if night.target is not None]
+        seconds = None
+        if minutes is not None and waiting:
+            seconds = 60 * minutes * min(1.0, (workers.jobs or 1) / len(waiting))
+        plans = [night.make_plan(book, seed, seconds, max_calls) for night in waiting]
+        interrupted = _play(book, waiting, plans, workers, progress)
+    failures = {night.entry.name: night.failure for night in nights}
+    places = {night.entry.name: (night.entry.file, night.entry.line) for night in nights}
+    return MonitorReport.of(book, failures=failures, places=places, interrupted=interrupted)
+
+
+@attrs.define(kw_only=True)
+class _ClaimNight:
+    """The night of one claim. target, version: if it is to be played. failure: why it is not, or failed."""
+
+    entry: ClaimEntry
+    target: Target | None = None
+    version: ClaimVersion | None = None
+    failure: str = ""
+
+    def make_plan(self, store: Store, seed: int, seconds: float | None, max_calls: int | None) -> NightPlan:
+        """What is played. Its seed follows from the claim, the version, the part and the night's number."""
+        version = self.version
+        assert version is not None
+        assert self.target is not None
+        part = str(store.part)
+        purpose = (seed, version.claim, version.version, part, len(version.numbers))
+        digest = hashlib.sha256(repr((*purpose, version.find_next_night(part))).encode()).digest()
+        return NightPlan(
+            target=self.target,
+            seed=int.from_bytes(digest[:6], "big"),
+            needed=store.compute_threshold(version) - version.log_wealth,
+            kept=version.kept or store.find_kept(version.claim),
+            seconds=seconds,
+            max_calls=max_calls,
+            file=str(store.find_file(version).with_suffix(".py")),
+        )
+
+
+def _begin_night(store: Store, entry: ClaimEntry) -> _ClaimNight:
+    """Find the mechanism of a claim and the version of its code, which the store then knows."""
+    try:
+        target = resolve_target(entry)
+        parts = describe_version(target)
+    except RAISED as error:  # the user's code may raise anything
+        failure = str(error) if isinstance(error, InvalidArgument) else describe_error(error)
+        return _ClaimNight(entry=entry, failure=failure)
+    identity = identify_version(parts)
+    version = store.find_version(entry.name, identity)
+    if version is None:
+        claim = target.claim
+        version = ClaimVersion(
+            claim=entry.name,
+            version=identity,
+            numbers=[store.spend_next(entry.name)],
+            statement=str(claim),
+            epsilon=float(claim.epsilon),
+            delta=float(claim.delta),
+            has_curve=claim.curve is not None,
+            parts=parts,
+        )
+        store.add_version(version)
+        store.save(version)
+    store.current[entry.name] = identity
+    return _ClaimNight(entry=entry, target=None if version.refuted else target, version=version)
+
+
+def _play(
+    store: Store,
+    nights: Sequence[_ClaimNight],
+    plans: Sequence[NightPlan],
+    workers: Workers,
+    progress: Callable[[int, int], None] | None,
+) -> bool:
+    """Play the nights, store each when it ends, and return whether they were interrupted."""
+    commit, done = find_commit(), 0
+
+    def keep(index: int, result: NightResult) -> None:
+        nonlocal done
+        _end_night(store, nights[index], result, commit)
+        done += 1
+        if progress is not None:
+            progress(done, len(nights))
+
+    call = partial(_play_one, plans)
+    with closing(map_in_order(call, range(len(plans)), workers, keep=keep, unit="claim")) as results:
+        try:
+            return any(result.interrupted for result in results)  # the first one ends it
+        except KeyboardInterrupt:
+            return True
+
+
+def _play_one(plans: Sequence[NightPlan], index: int) -> NightResult:
+    return play_night(plans[index])
+
+
+def _end_night(store: Store, night: _ClaimNight, result: NightResult, commit: str) -> None:
+    """Store what a night found."""
+    version, target = night.version, night.target
+    assert version is not None
+    assert target is not None
+    if identify_version(describe_version(target)) != version.version:
+        night.failure = _CHANGED
+        return
+    today = datetime.now(UTC).date().isoformat()
+    version.kept = result.kept or version.kept
+    if result.failure:
+        night.failure = result.failure
+        version.failures = [*version.failures, f"{today}: {result.failure}"][-_MAX_FAILURES:]
+        if result.bet:
+            store.begin_again(version)
+    elif result.bet:
+        part = str(store.part)
+        version.nights.append(
+            Night(
+                number=version.find_next_night(part),
+                part=part,
+                games=result.games,
+                explored=result.explored,
+                log_wealth=result.log_wealth,
+                adversary=result.adversary,
+                seconds=round(result.seconds, 1),
+                date=today,
+                commit=commit,
+            )
+        )
+        version.refuted, version.counterexample = result.refuted, result.counterexample
+    store.save(version)
+
+
+def find_commit() -> str:
+    """The commit that is checked out, for the history; empty if there is none."""
+    if sha := os.environ.get("GITHUB_SHA"):
+        return sha[:12]
+    command = ["git", "rev-parse", "--short=12", "HEAD"]
+    try:
+        found = subprocess.run(command, capture_output=True, text=True, timeout=10, cwd=Path.cwd())
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return found.stdout.strip() if found.returncode == 0 else ""
