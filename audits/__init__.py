@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from audits.runs.run import run
     from audits.runs.verdict import Verdict
     from audits.solver.solution_report import Solution
+    from audits.surveys.catalogue import Catalogue
+    from audits.surveys.survey import survey
+    from audits.surveys.survey_report import Survey
     from audits.testing.assertions import assert_private, assert_refuted
     from audits.testing.neighbours import neighbours
     from audits.testing.outcome import NotPrivate, NotRefuted, Outcome, Refutation
@@ -37,14 +40,14 @@ if TYPE_CHECKING:
 
 # Verbs.
 __all__ = ["assert_private", "assert_refuted", "audit", "audit_one_run", "certify", "certify_one_run"]
-__all__ += ["exact", "race", "search", "session", "solve", "stream", "tournament"]
+__all__ += ["exact", "race", "search", "session", "solve", "stream", "survey", "tournament"]
 # What mechanisms receive: strategies of data.
 __all__ += ["labelled", "neighbours", "records", "table", "table_like", "tables", "vector"]
-# Scores that arrive bit by bit; data from a file; plans, for more control.
-__all__ += ["Auditor", "Plan", "load_sample", "run"]
+# Scores that arrive bit by bit; data from a file; what a survey audits; plans, for more control.
+__all__ += ["Auditor", "Catalogue", "Plan", "load_sample", "run"]
 # What the verbs return and raise.
 __all__ += ["Certificate", "ExactAudit", "OneRunCertificate", "RaceResult", "SearchResult", "Solution"]
-__all__ += ["TournamentResult", "Verdict"]
+__all__ += ["Survey", "TournamentResult", "Verdict"]
 __all__ += ["NotPrivate", "NotRefuted", "Outcome", "Refutation"]
 
 _MODULES = {
@@ -65,6 +68,9 @@ _MODULES = {
     "runs.run": ("run",),
     "runs.verdict": ("Verdict",),
     "solver.solution_report": ("Solution",),
+    "surveys.catalogue": ("Catalogue",),
+    "surveys.survey": ("survey",),
+    "surveys.survey_report": ("Survey",),
     "testing.assertions": ("assert_private", "assert_refuted"),
     "testing.neighbours": ("neighbours",),
     "testing.outcome": ("NotPrivate", "NotRefuted", "Outcome", "Refutation"),
