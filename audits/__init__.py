@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from audits.runs.run import run
     from audits.runs.verdict import Verdict
     from audits.solver.solution_report import Solution
+    from audits.surveys.catalogue import Catalogue
+    from audits.surveys.survey import survey
+    from audits.surveys.survey_report import Survey
     from audits.testing.assertions import assert_private, assert_refuted
     from audits.testing.neighbours import neighbours
     from audits.testing.outcome import NotPrivate, NotRefuted, Outcome, Refutation
@@ -42,25 +45,15 @@ if TYPE_CHECKING:
 
 # Verbs.
 __all__ = ["assert_private", "assert_refuted", "audit", "audit_one_run", "certify", "certify_one_run"]
-__all__ += [
-    "claim",
-    "compare",
-    "exact",
-    "monitor",
-    "race",
-    "search",
-    "session",
-    "solve",
-    "stream",
-    "tournament",
-]
+__all__ += ["claim", "compare", "exact", "monitor", "race", "search", "session", "solve", "stream"]
+__all__ += ["survey", "tournament"]
 # What mechanisms receive: strategies of data.
 __all__ += ["labelled", "neighbours", "records", "table", "table_like", "tables", "vector"]
-# Scores that arrive bit by bit; data from a file; plans, for more control.
-__all__ += ["Auditor", "Plan", "load_sample", "run"]
+# Scores that arrive bit by bit; data from a file; what a survey audits; plans, for more control.
+__all__ += ["Auditor", "Catalogue", "Plan", "load_sample", "run"]
 # What the verbs return and raise.
 __all__ += ["Certificate", "Comparison", "ExactAudit", "MonitorReport", "OneRunCertificate", "RaceResult"]
-__all__ += ["SearchResult", "Solution", "TournamentResult", "Verdict"]
+__all__ += ["SearchResult", "Solution", "Survey", "TournamentResult", "Verdict"]
 __all__ += ["Interrupted", "NotPrivate", "NotRefuted", "Outcome", "Refutation"]
 
 _MODULES = {
@@ -86,6 +79,9 @@ _MODULES = {
     "runs.run": ("run",),
     "runs.verdict": ("Verdict",),
     "solver.solution_report": ("Solution",),
+    "surveys.catalogue": ("Catalogue",),
+    "surveys.survey": ("survey",),
+    "surveys.survey_report": ("Survey",),
     "testing.assertions": ("assert_private", "assert_refuted"),
     "testing.neighbours": ("neighbours",),
     "testing.outcome": ("NotPrivate", "NotRefuted", "Outcome", "Refutation"),

@@ -32,7 +32,7 @@ from audits.interrupts import arrived, handle_signal
 # and a product of matrices may round otherwise with several of them than with one.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-_PLAYING = ("play", "audit", "search", "race", "tournament")
+_PLAYING = ("play", "audit", "search", "survey", "race", "tournament")
 INVALID_USAGE, REFUTED, INTERRUPTED = 2, 3, 130
 _UNPLAYED = "no games were finished that could be reported"
 _UNFINISHED = "the command was not finished"
@@ -45,13 +45,13 @@ Sections = Mapping[str, Mapping[str, tuple[str, str]]]
 
 _RUNS: Sections = {
     "Commands": {
-        "list": ("ledgers:list_runs", "List the runs whose ledgers are in a folder."),
-        "report": ("ledgers:report", "Write an HTML report on a run."),
-        "watch": ("ledgers:watch", "Watch a run that another process plays."),
-        "resume": ("resume:resume", "Continue a run that was interrupted."),
-        "merge": ("ledgers:merge", "Combine the ledgers of several machines."),
-        "verify": ("resume:verify", "Replay some games of a run and compare."),
-        "export": ("ledgers:export", "Write the games of a run as a table."),
+        "list": ("runs.ledgers:list_runs", "List the runs whose ledgers are in a folder."),
+        "report": ("runs.ledgers:report", "Write an HTML report on a run."),
+        "watch": ("runs.ledgers:watch", "Watch a run that another process plays."),
+        "resume": ("runs.resume:resume", "Continue a run that was interrupted."),
+        "merge": ("runs.ledgers:merge", "Combine the ledgers of several machines."),
+        "verify": ("runs.resume:verify", "Replay some games of a run and compare."),
+        "export": ("runs.ledgers:export", "Write the games of a run as a table."),
     }
 }
 _RUNS_HELP = (
@@ -76,6 +76,7 @@ _ARENA: Sections = {
         "exact": ("solve:exact", "Compute output distributions and the exact privacy loss."),
         "solve": ("solve:solve", "Compute how much the best of all adversaries learns."),
         "search": ("search:search", "Search for an adversary that refutes a privacy claim."),
+        "survey": ("survey:survey", "Search for violations in all mechanisms of a library."),
         "race": ("race:race", "Compare learners by mistakes, regret or errors."),
         "tournament": ("race:tournament", "Audit all learners against all adversaries."),
         "monitor": ("", "Gather evidence against the claims of a project, night by night."),

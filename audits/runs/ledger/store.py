@@ -142,7 +142,10 @@ class Store(Generic[BlockType]):
 
     def check_plan(self, plan: Mapping[str, object], *, allow_changes: bool = False) -> None:
         """Raises InvalidArgument if it holds another plan. allow_changes: digests may differ."""
-        stored, given = ("a tournament" if "tournament" in one else "an audit" for one in (self.plan, plan))
+        stored, given = (
+            next((f"a {kind}" for kind in ("tournament", "survey") if kind in one), "an audit")
+            for one in (self.plan, plan)
+        )
         if stored != given:
             raise InvalidArgument(
                 f"the ledger {self.path} contains {stored}, not {given}",

@@ -137,7 +137,7 @@ def test_a_finished_run_needs_no_players(tmp_path: Path, monkeypatch: pytest.Mon
     command = (*COUNT, "--set", "epsilon=0.9", "--epsilon", "0.1")
     audited = arena.text(*command, "--ledger", ledger, status=3)
     first = json.loads(arena(*command, "--json").stdout)
-    monkeypatch.setattr("audits.cli.resume.rebuild_plan", None)
+    monkeypatch.setattr("audits.cli.runs.resume.rebuild_plan", None)
     again = json.loads(arena("runs", "resume", ledger, "--json").stdout)
     assert without_times(again | {"command": ""}) == without_times(first | {"command": ""})
     settings = {"epsilon": "0.9", "neighbours": "replace one"}

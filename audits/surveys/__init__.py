@@ -1,0 +1,1 @@
+"""Surveys: every mechanism of a library that a catalogue knows, each audited in a process of its own."""

@@ -1,0 +1,220 @@
+"""The process of one entry of a catalogue: it makes the mechanism, searches, and writes the result."""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import os
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from arena import ArenaError, InvalidArgument, NothingTested
+from arena.capabilities import read_schema
+from arena.errors import RAISED, describe_error
+from arena.records import Records
+from arena.schemas.differences import show_pair
+from audits.adversary_search.search_report import SearchResult, describe_score
+from audits.api.search import search
+from audits.runs.limits import SECONDS, Limits, explain_stop
+from audits.runs.run import run
+from audits.runs.workers.worker_process import end_with_parent
+from audits.surveys.catalogue import Entry, UnreadableClaim, load_catalogue
+from audits.surveys.entry_result import (
+    FAILED,
+    MISSING,
+    NOT_REFUTED,
+    REFUTED,
+    TOO_SLOW,
+    UNREADABLE,
+    EntryResult,
+)
+from audits.surveys.watched_calls import CallState, watch_mechanism
+from audits.tournaments.cells import explain
+
+_MOST_WARNINGS = 5  # texts that are kept
+_MOST_LETTERS = 2_000  # of a reason, a failure, or the code of a pair
+_BOUND_GAMES = 10_000  # in each world, for the bound of a claim that is refuted
+_LEAST_SECONDS = 1.0  # that are left to a search
+TRACE = getattr(signal, "SIGUSR1", None)  # has the process print where it is
+
+
+@attrs.frozen(kw_only=True)
+class EntryTask:
+    """What the process of an entry is asked for. library, catalogue: as of `load_catalogue`. max_seconds: from
+    the start of the process."""
+
+    library: str
+    catalogue: str | None
+    name: str
+    seed: int
+    error: float
+    max_seconds: float
+    max_calls: int | None
+
+
+def main() -> None:
+    """Do the task of the command line, and write the result to the file that it names."""
+    task, state_file, result_file, parent = sys.argv[1:]
+    started = time.monotonic()
+    end_with_parent(int(parent), True)
+    faulthandler.enable(all_threads=False)
+    if TRACE is not None:
+        faulthandler.register(TRACE, all_threads=False)
+    state = CallState(Path(state_file))
+    state.count_forks()
+    result = play_entry(EntryTask(**json.loads(task)), state, started)
+    unfinished = Path(f"{result_file}.unfinished")
+    unfinished.write_bytes(result.to_bytes())
+    unfinished.replace(result_file)
+    sys.stdout.flush()
+    os._exit(0)  # the mechanism may have left threads
+
+
+def make_mechanism(library: str, catalogue: str | None, name: str) -> Any:
+    """The mechanism of an entry."""
+    return load_catalogue(library, catalogue).entries[name].make()
+
+
+def play_entry(task: EntryTask, state: CallState, started: float) -> EntryResult:
+    """Audit an entry. started: when this process did, on the monotonic clock."""
+    entry = load_catalogue(task.library, task.catalogue).entries[task.name]
+    result = describe_entry(entry)
+    with _count_warnings() as counts:
+        result = _audit(entry, task, result, state, started)
+    warned = {text: counts[text] for text in list(counts)[:_MOST_WARNINGS]}
+    return attrs.evolve(result, warned=warned)
+
+
+def describe_entry(entry: Entry, outcome: str = FAILED, reason: str = "") -> EntryResult:
+    """The result of an entry of which no more is known than what the catalogue says."""
+    epsilon = float(entry.epsilon) if type(entry.epsilon) in (int, float) else None
+    parts = [f"ε = {entry.epsilon:g}"] if epsilon is not None else []
+    parts += [f"δ = {entry.delta:g}"] if type(entry.delta) in (int, float) and entry.delta else []
+    parts += [str(entry.curve)] if entry.curve is not None else []
+    return EntryResult(
+        name=entry.name,
+        outcome=outcome,
+        reason=_shorten(reason),
+        claim=", ".join(parts),
+        epsilon=epsilon,
+        neighbours="" if entry.neighbours is None else str(entry.neighbours),
+        note=entry.note,
+    )
+
+
+def _audit(
+    entry: Entry, task: EntryTask, result: EntryResult, state: CallState, started: float
+) -> EntryResult:
+    try:
+        mechanism = entry.make()
+    except RAISED as error:
+        missing = isinstance(error, ImportError | AttributeError)
+        reason = describe_error(error) if missing else f"making it raised {describe_error(error)}"
+        return attrs.evolve(result, outcome=MISSING if missing else FAILED, reason=_shorten(reason))
+    try:
+        claim = entry.read_claim(mechanism)
+        seconds = task.max_seconds - (time.monotonic() - started)
+        if seconds < _LEAST_SECONDS:
+            return attrs.evolve(result, outcome=TOO_SLOW, reason="making it took all the time")
+        found = search(
+            watch_mechanism(mechanism, state, (make_mechanism, (task.library, task.catalogue, task.name))),
+            data=_make_data(entry),
+            **claim,
+            error=task.error,
+            seed=task.seed,
+            max_seconds=seconds,
+            max_calls=task.max_calls,
+            announce=lambda text: None,
+        )
+        if not isinstance(found, SearchResult):
+            raise InvalidArgument("a survey audits claims, and no odometers")
+    except UnreadableClaim as error:
+        return attrs.evolve(result, outcome=UNREADABLE, reason=_shorten(explain(error)))
+    except InvalidArgument as error:
+        outcome = TOO_SLOW if error.rule.startswith(SECONDS) else FAILED
+        return attrs.evolve(result, outcome=outcome, reason=_shorten(explain(error)))
+    except NothingTested as error:
+        outcome = TOO_SLOW if explain_stop(SECONDS) in str(error) else FAILED
+        return attrs.evolve(result, outcome=outcome, reason=_shorten(str(error)))
+    except (MemoryError, *RAISED) as error:
+        return attrs.evolve(result, outcome=FAILED, reason=_shorten(describe_error(error)))
+    return _read_search(result, _certify_more(found, seconds / 2))
+
+
+def _certify_more(found: SearchResult, seconds: float) -> SearchResult:
+    """The search with the bound of more games: those that confirm it, which stopped when the claim was
+    refuted, and others after them."""
+    if found.plan is None:
+        return found
+    games = max(found.plan.games, _BOUND_GAMES)
+    plan = attrs.evolve(found.plan, until_refuted=False, games=games).fit_blocks(None, seconds)
+    try:
+        with Limits(None, seconds) as limits:
+            verdict = run(plan, limits=limits, announce=lambda text: None)
+    except ArenaError:  # the bound so far is valid
+        return found
+    better = verdict.epsilon_lower > (0.0 if found.verdict is None else found.verdict.epsilon_lower)
+    return attrs.evolve(found, verdict=verdict) if better else found
+
+
+def _make_data(entry: Entry) -> Any:
+    is_maker = callable(entry.data) and not hasattr(entry.data, "flatmap")
+    return entry.data() if is_maker else entry.data
+
+
+def _read_search(result: EntryResult, found: SearchResult) -> EntryResult:
+    changed: dict[str, Any] = {}
+    if found.adversary is not None and found.verdict is not None:
+        schema = read_schema(found.learner)
+        worlds = [getattr(found.adversary, name, None) for name in ("world_0", "world_1")]
+        if schema is not None and all(isinstance(world, Records) for world in worlds):
+            changed["pair"] = _shorten(show_pair(schema, *worlds))  # type: ignore[arg-type]
+        changed["certified"] = found.verdict.epsilon_lower
+        changed["told_apart"] = describe_score(found.adversary)
+    return attrs.evolve(
+        result,
+        outcome=REFUTED if found.refuted else NOT_REFUTED,
+        claim=_describe_claim(found),
+        neighbours=str(found.claim.neighbours),
+        epsilon=found.claim.epsilon,
+        detectable=found.detectable,
+        examples=found.examples,
+        games=found.games,
+        failed=found.failed,
+        failure=_shorten(found.failure),
+        stopped=found.stopped,
+        **changed,
+    )
+
+
+def _describe_claim(found: SearchResult) -> str:
+    claim = found.claim
+    text = f"ε = {claim.epsilon:.4g}" + (f", δ = {claim.delta:.3g}" if claim.delta else "")
+    return text if claim.curve is None else f"{claim.curve}: {text}"
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= _MOST_LETTERS else f"{text[: _MOST_LETTERS - 3]}..."
+
+
+@contextmanager
+def _count_warnings() -> Iterator[Mapping[str, int]]:
+    """How often each text of a warning came up, in order of their first time."""
+    counts: dict[str, int] = {}
+
+    def count(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        text = " ".join(f"{category.__name__}: {message}".split())[:_MOST_LETTERS]
+        counts[text] = counts.get(text, 0) + 1
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = count
+        yield counts
