@@ -30,7 +30,7 @@ endef
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check lint check-slow check-libraries torture bench bench-anchors bench-peers bench-coverage bench-search bench-suite bench-distinguishers bench-experts bench-lists bench-training bench-winnow bench-everlasting bench-optimum bench-scale pictures theorems tournament docs test-lowest format clean
+.PHONY: help demo test check lint check-slow check-libraries torture bench bench-anchors bench-peers bench-coverage bench-search bench-bugs bugs-libraries bench-suite bench-distinguishers bench-experts bench-lists bench-training bench-winnow bench-everlasting bench-optimum bench-scale pictures theorems tournament docs test-lowest format clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r name what; do \
@@ -89,6 +89,9 @@ bench-coverage: .venv/ready  ## how often each estimator claims too much, over 1
 
 bench-search: .venv/ready  ## a thousand searches of each correct learner (hours)
 	@.venv/bin/python benchmarks/searches.py
+
+bench-bugs: .venv/ready  ## reported privacy bugs, searched unaided, with their twins: docs/bugs.md; resumable (hours; OPTIONS="NAME --seeds 1")
+	@OPENBLAS_NUM_THREADS=1 .venv/bin/python -m benchmarks.bugs --jobs $(WORKERS) $(OPTIONS)
 
 bench-suite: .venv/ready  ## the mechanisms of the literature: exact and certified loss, seconds
 	@.venv/bin/python -m benchmarks.suite
