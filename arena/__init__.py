@@ -26,7 +26,6 @@ from arena.laws import (
     Independent,
     Mixture,
     OnlineLaw,
-    StreamLaw,
     Transformed,
     ValueLaw,
     project,
@@ -37,7 +36,6 @@ from arena.messages import (
     Advance,
     Answer,
     Answers,
-    Arrive,
     Commit,
     Example,
     GradientCanary,
@@ -45,7 +43,6 @@ from arena.messages import (
     Hypothesis,
     Models,
     Move,
-    Published,
     Queries,
     Query,
     Ready,
@@ -63,20 +60,20 @@ from arena.referees import (
     REFEREES,
     Adaptive,
     Figure1,
-    FixedStream,
     Oblivious,
-    OneRun,
     Realizable,
     Referee,
     Release,
-    Session,
     SpecialRound,
-    Stream,
-    TrainingRun,
     Voting,
 )
 from arena.referees.scorebook import MistakeCounts, Scorebook
-from arena.referees.session_moves import Ask, Open, Replied, Stop
+from arena.referees.session import Session
+from arena.referees.session_moves import Ask, Open, Stop
+from arena.referees.session_replies import Replied
+from arena.referees.stream import FixedStream, Stream
+from arena.referees.stream_moves import Arrive, Published, StreamLaw
+from arena.referees.training_run import OneRun, TrainingRun
 from arena.referees.transcript import Transcript
 from arena.sample import BLANK, Sample, Training
 from arena.settings import count_setting, setting

@@ -3,14 +3,14 @@ player has a capability if it has the members. Axis 0 of every array is the game
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
 if TYPE_CHECKING:
     from arena.concepts import ConceptClass
-    from arena.laws import OnlineLaw, StreamLaw
+    from arena.laws import OnlineLaw
     from arena.records import Records
     from arena.sample import Sample
     from arena.schemas.schema import Schema
@@ -44,15 +44,6 @@ class PredictsMany(Protocol):
 
     def predict_many(self, x: np.ndarray) -> np.ndarray:
         """(n, j): the labels of the first j ≥ 1 of the queries x (n, k, ...); the learner chooses j ≤ k."""
-
-
-@runtime_checkable
-class UpdatesMany(Protocol):
-    """A running learner of streams that can take the records of several rounds together."""
-
-    def update_many(self, records: Any) -> Sequence[Any]:
-        """The releases (n, ...) of k rounds, for points (n, k, ...), or for a `Training` of lists of k
-        records."""
 
 
 @runtime_checkable
@@ -94,11 +85,6 @@ class HasUserColumn(Protocol):
     @property
     def user_column(self) -> int | None:
         """The index of that coordinate, from the end if it is negative; None: there is none."""
-
-
-@runtime_checkable
-class ReportsLoss(Protocol):
-    odometer: str | None  # what says what was lost so far, which is then its claim; None: nothing does
 
 
 class HasRecords(Protocol):
@@ -196,16 +182,6 @@ class TrainsByNoisySteps(Protocol):
 
 
 @runtime_checkable
-class HasEncoder(Protocol):
-    """A learner of streams that adds noise to linear functions of the records."""
-
-    @property
-    def matrices(self) -> Any:
-        """An object with the matrix `encoder` (T, T), whose column t shows how the record of round t moves
-        the numbers that get noise."""
-
-
-@runtime_checkable
 class Explains(Protocol):
     def explain(self) -> dict[str, str]:
         """By topic, one line of text each."""
@@ -223,12 +199,6 @@ class ComparesCosts(Protocol):
 class DeclaresOnlineLaw(Protocol):
     def online_law(self) -> OnlineLaw[Any]:
         """The distribution. Raises: Unsupported if it is not known with these settings."""
-
-
-@runtime_checkable
-class DeclaresStreamLaw(Protocol):
-    def stream_law(self) -> StreamLaw:
-        """As `online_law`, of what is published of a stream."""
 
 
 # --- adversaries --------------------------------------------------------------------------------------------

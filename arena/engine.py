@@ -12,7 +12,7 @@ import numpy as np
 
 from arena.claims import PrivacyUnit, Relation
 from arena.errors import RAISED, ArenaError, InvalidArgument, PlayerError, ProtocolViolation, Unsupported
-from arena.messages import Move, Published, Released, Reply
+from arena.messages import Move, Released, Reply
 from arena.players import Adversary, GameAdversary, Learner, read_relation_of
 from arena.randomness import Streams, block_seed, child_seed, streams
 from arena.referees import Batch, BatchSetup, Referee
@@ -57,12 +57,10 @@ class Played:
 
 def read_release(played: Played) -> np.ndarray:
     """(n, ...): the released value of each game, or of a stream the values (n, k) of all rounds."""
-    parts = [
-        part for reply in played.replies if isinstance(reply, Released | Published) for part in reply.parts
-    ]
-    return (
-        parts[0] if len(parts) == 1 and isinstance(played.replies[0], Released) else np.stack(parts, axis=1)
-    )
+    for reply in played.replies:
+        if isinstance(reply, Released):
+            return reply.parts[0]
+    return np.stack(played.shown, axis=1)
 
 
 @attrs.define(eq=False)

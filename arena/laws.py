@@ -1,7 +1,8 @@
 """Output distributions of learners, for exact audits and likelihood ratios. No game shows one.
 
 Under `Release` a learner may have a `ValueLaw`, of the released value or concept, and under `FixedStream` of
-all releases; under `Figure1` and `Voting` an `AnswerLaw`; online `OnlineLaw`, under `Stream` a `StreamLaw`.
+all releases; under `Figure1` and `Voting` an `AnswerLaw`; online `OnlineLaw`. Protocols may have other kinds,
+as `Stream` has `StreamLaw`.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property, partial
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import attrs
 import numpy as np
@@ -33,8 +34,13 @@ class AnswerLaw(ABC):
     with which every game halts, whatever the queries; None: there is none.
     """
 
+    shown: ClassVar[str] = "answers"  # what games show
+
     outcomes: tuple[tuple[int, bool], ...] = ((0, False), (1, False))
     last: int | None = None
+
+    def describe_outcomes(self) -> list[str]:
+        return [f"answer {label}{', halting' if halts else ''}" for label, halts in self.outcomes]
 
     def start(self) -> np.ndarray:
         """(m,): the probability of each state after training, by default one state of independent answers."""
@@ -46,20 +52,6 @@ class AnswerLaw(ABC):
         Entry [o, g] is the part of measure g with outcome o. A halted game is not asked again."""
 
 
-class StreamLaw(AnswerLaw):
-    """The distribution of what a learner publishes of a stream, as such a chain: queries are records, and
-    outcome o is values[o]. values: (k, ...) distinct. records: (p, ...), such that every other record is
-    treated like one of these. rounds: the most of a stream, or None."""
-
-    values: np.ndarray
-    records: np.ndarray
-    rounds: int | None = None
-
-    @property
-    def outcomes(self) -> tuple[tuple[int, bool], ...]:  # type: ignore[override]
-        return tuple((number, False) for number in range(len(self.values)))
-
-
 class OnlineLaw(ABC, Generic[S]):
     """The distribution of what an online learner shows, as a hidden Markov chain whose states are hashable
     values; a normal form keeps their number small.
@@ -67,6 +59,8 @@ class OnlineLaw(ABC, Generic[S]):
     hypotheses: the k that can be shown, distinct, as if each were that of one game. points: (p, ...), such
     that every other point of the domain is treated like one of these. rounds: the most of a game, or None.
     """
+
+    shown: ClassVar[str] = "hypotheses"
 
     hypotheses: Hypothesis
     points: np.ndarray
@@ -88,6 +82,8 @@ class OnlineLaw(ABC, Generic[S]):
 class ValueLaw(ABC):
     """The distribution of one released value. The kinds below suffice for exact audits; a subclass of your
     own, with `log_density` alone, suffices for likelihood ratios."""
+
+    shown: ClassVar[str] = "values"
 
     @abstractmethod
     def log_density(self, values: np.ndarray) -> np.ndarray:

@@ -5,10 +5,11 @@ Axis 0 of every array is the game. The referee says which moves are legal, and w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import attrs
 import numpy as np
@@ -111,18 +112,6 @@ class Commit(Move):
 
 
 @attrs.frozen(eq=False)
-class Arrive(Move):
-    """Records that arrive in k rounds of `Stream` or `FixedStream`, all chosen before the first is answered.
-
-    records, other: those of world 0 and of world 1 (default: the same), as points (k, ...) for all games or
-    (n, k, ...); of a learner that receives records, a list of k `Records` for all games, or n such lists.
-    """
-
-    records: Any
-    other: Any = None
-
-
-@attrs.frozen(eq=False)
 class Ready(Move):
     """Opens `SpecialRound`: the adversary asks to see h_1."""
 
@@ -145,9 +134,60 @@ class Advance(Move):
     canaries: Sequence[GradientCanary] = ()
 
 
+@attrs.frozen(kw_only=True)
+class FeatureKind:
+    """Features of views that some class of replies has, besides those of what is released.
+
+    pattern: their names, as a regular expression. describe: one of them in the user's terms, from the match.
+    is_value: whether they are values that were shown, or sums of these, which a view may lack.
+    is_single: whether each is one of many that may be told apart independently of the others.
+    joined: the name of all of them as one vector, and what it is, if they are one.
+    """
+
+    pattern: str
+    describe: Callable[[re.Match[str]], str]
+    is_value: bool = False
+    is_single: bool = False
+    joined: tuple[str, str] | None = None
+
+
+_feature_kinds: dict[str, FeatureKind] = {}  # of all classes of replies, by their patterns
+
+
+@lru_cache(maxsize=4_096)
+def match_feature(name: str) -> tuple[FeatureKind, re.Match[str]] | None:
+    """The kind of the feature of this name, and the match; None if no class of replies has such a feature."""
+    for pattern, kind in _feature_kinds.items():
+        match = re.fullmatch(pattern, name)
+        if match is not None:
+            return kind, match
+    return None
+
+
+def list_joined_features() -> dict[str, str]:
+    """What the vectors of features are, by their names."""
+    return dict(kind.joined for kind in _feature_kinds.values() if kind.joined is not None)
+
+
 @attrs.frozen(eq=False)
 class Reply:
-    """Base of every reply. Its fields are arrays (n, ...), hypotheses, tuples of these, or None."""
+    """Base of every reply. Its fields are arrays (n, ...), hypotheses, tuples of these, or None.
+
+    feature_kinds: those that `list_features` has besides those of `arena.released.encoding`.
+    """
+
+    feature_kinds: ClassVar[tuple[FeatureKind, ...]] = ()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        _feature_kinds.update({kind.pattern: kind for kind in cls.feature_kinds})
+        match_feature.cache_clear()
+
+    @classmethod
+    def list_features(cls, replies: Sequence[Self], games: int) -> dict[str, np.ndarray] | None:
+        """The features (games,) of the replies of this class that games saw, by name. None: general code
+        reads them from `parts`."""
+        return None
 
     def select_game(self, game: int) -> Any:
         """The reply as one game sees it: scalars in place of arrays."""
@@ -285,18 +325,6 @@ class Released(Reply):
     @property
     def compared(self) -> tuple[np.ndarray, ...]:
         return self.parts if isinstance(self.value, Hypothesis) else (hash_values(self.value),)
-
-
-@attrs.frozen(eq=False)
-class Published(Reply):
-    """What the learner published in k rounds of a stream: k arrays (n, ...), as `arena.released` encodes
-    them."""
-
-    releases: tuple[np.ndarray, ...]
-
-    @property
-    def compared(self) -> tuple[np.ndarray, ...]:
-        return tuple(map(hash_values, self.releases))
 
 
 @attrs.frozen(eq=False)

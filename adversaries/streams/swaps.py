@@ -9,12 +9,12 @@ import attrs
 import numpy as np
 
 from arena import Adversary, InvalidArgument, Learner, Moves, PrivacyUnit, Unsupported, count_setting, setting
-from arena.capabilities import HasEncoder, read_schema
+from arena.capabilities import read_schema
 from arena.claims import REPLACING, Neighbours
 from arena.laws import GaussianVector, ValueLaw
-from arena.messages import Arrive
 from arena.players import read_relation_of
 from arena.records import BLANK_RECORD, Records
+from arena.referees.stream_moves import Arrive, HasEncoder
 from arena.settings import at_least, one_of, whole
 
 _USUAL_ROUNDS = 8  # of a learner that has no number of rounds

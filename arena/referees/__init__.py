@@ -7,23 +7,9 @@ from arena.referees.online import Adaptive, Oblivious, Realizable, SpecialRound
 from arena.referees.predictor import Figure1, Voting
 from arena.referees.referee import REFEREES, Batch, BatchSetup, Probe, Referee, name_protocols
 from arena.referees.release import Release
-from arena.referees.session import Session
-from arena.referees.stream import FixedStream, Stream
-from arena.referees.training_run import OneRun, TrainingRun
 
 for module in iter_modules(__path__):  # so that every protocol of this folder is known
     import_module(f"{__name__}.{module.name}")
 
-__all__ = ["REFEREES", "Adaptive", "Batch", "BatchSetup", "Figure1", "FixedStream", "Oblivious", "OneRun"]
-__all__ += [
-    "Probe",
-    "Realizable",
-    "Referee",
-    "Release",
-    "Session",
-    "SpecialRound",
-    "Stream",
-    "TrainingRun",
-    "Voting",
-    "name_protocols",
-]
+__all__ = ["REFEREES", "Adaptive", "Batch", "BatchSetup", "Figure1", "Oblivious", "Probe", "Realizable"]
+__all__ += ["Referee", "Release", "SpecialRound", "Voting", "name_protocols"]

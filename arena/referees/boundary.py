@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import attrs
 import numpy as np
 
-from arena.capabilities import PredictsMany, ReceivesUnlabelled, TakesInstructions, UpdatesMany
+from arena.capabilities import PredictsMany, ReceivesUnlabelled, TakesInstructions
 from arena.dataset import Dataset
 from arena.errors import RAISED, ArenaError, NotConforming, PlayerError, ProtocolViolation, Unsupported
 from arena.messages import GradientCanary, Hypothesis
@@ -184,7 +184,6 @@ class LearnerCalls:
         self.predicts_many = isinstance(state, PredictsMany)
         self.receives_unlabelled = isinstance(state, ReceivesUnlabelled)
         self.takes_instructions = isinstance(state, TakesInstructions)
-        self.updates_many = isinstance(state, UpdatesMany)
 
     def guard(self, call: Callable[[], V]) -> V:
         """Run code of the learner; what it raises becomes a `PlayerError`."""
@@ -229,14 +228,6 @@ class LearnerCalls:
         except Unsupported as error:
             rule = f"{self._position.learner}: {error.rule}"
             raise type(error)(rule, value=error.value, remedy=error.remedy) from error
-
-    def update_many(self, records: Any, rounds: int) -> list[Any]:
-        """What the learner returns for each of so many rounds of a stream, if it takes them together."""
-        values = self.call("update_many", records)
-        if not isinstance(values, list | tuple) or len(values) != rounds:
-            got = len(values) if isinstance(values, list | tuple) else type(values).__name__
-            raise self._refuse("update_many returns one release a round", expected=rounds, got=got)
-        return list(values)
 
     # --- predictors -----------------------------------------------------------------------------------------
 

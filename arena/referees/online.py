@@ -9,12 +9,14 @@ from typing import Any, Protocol, TypeVar
 import attrs
 import numpy as np
 
+from arena.capabilities import DeclaresOnlineLaw
 from arena.claims import PrivacyUnit
 from arena.concepts.base import ConceptClass
 from arena.concepts.consistency import VersionSpaces, check_consistency, version_spaces
 from arena.errors import RAISED, ArenaError, InvalidArgument, PlayerError
 from arena.laws import OnlineLaw
 from arena.messages import Commit, Example, Hypotheses, Hypothesis, Move, Ready, Shown
+from arena.players import Learner
 from arena.referees.referee import Batch, BatchSetup, Probe, Referee
 from arena.referees.scorebook import MistakeCounts, OpenScorebook
 from arena.referees.transcript import ExampleEntry
@@ -252,6 +254,9 @@ class OnlineReferee(Referee):
 
     T: int = attrs.field(default=100, validator=[whole, at_least(1)])
 
+    def read_law(self, learner: Learner, given: Any) -> Any:
+        return learner.online_law() if isinstance(learner, DeclaresOnlineLaw) else None
+
     def probe(self, probe: Probe, games: int) -> Iterator[Move]:
         for t in range(self.T):
             update = t % 2 == 0 if probe.instructed else None
@@ -318,6 +323,9 @@ class Realizable(Referee):
 
     referee: Oblivious | Adaptive = attrs.field()
     concepts: ConceptClass = attrs.field()
+
+    def read_law(self, learner: Learner, given: Any) -> Any:
+        return self.referee.read_law(learner, given)
 
     @referee.validator
     def _check_referee(self, attribute: object, referee: object) -> None:

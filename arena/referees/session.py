@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from copy import deepcopy
 from math import inf
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import attrs
 import numpy as np
@@ -18,17 +18,8 @@ import numpy as np
 from arena.claims import PrivacyUnit
 from arena.messages import Hypothesis, Move, Train
 from arena.referees.referee import Batch, BatchSetup, Probe, Referee
-from arena.referees.session_moves import (
-    SILENCE,
-    Ask,
-    Open,
-    QueryAt,
-    Replied,
-    SessionEntry,
-    Stop,
-    describe_reply,
-    key_query,
-)
+from arena.referees.session_moves import Ask, Open, QueryAt, Stop, key_query
+from arena.referees.session_replies import SILENCE, Replied, SessionEntry, describe_reply
 from arena.released.encoding import encode_values, hash_values
 from arena.sample import Training, own_copy
 from arena.settings import at_least, whole
@@ -56,6 +47,11 @@ class SessionState(Protocol):
 
     def read_loss(self) -> np.ndarray | None:
         """(n, 2): the ε and δ that the first session says were lost so far; None without an odometer."""
+
+
+@runtime_checkable
+class ReportsLoss(Protocol):
+    odometer: str | None  # what says what was lost so far, which is then its claim; None: nothing does
 
 
 class SessionBatch(Batch):

@@ -1,32 +1,20 @@
-"""What is asked of sessions and what they reply: queries of any type, moves, replies, transcripts."""
+"""What is asked of sessions: queries of any type, and moves."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 import attrs
-import numpy as np
 
 from arena.errors import InvalidArgument
-from arena.messages import Move, Reply
+from arena.messages import Move
 from arena.parcels import callable_name, fingerprint
 from arena.records import record_key
-from arena.referees.transcript import Cells, Entry, format_value
-from arena.released.encoding import hash_values
-from arena.released.types import Symbol
 
 _LONGEST = 60  # characters of a query that a transcript shows
-
-# What a session shows in place of an answer: it has been opened; it had halted, or was stopped.
-OPENED, SILENCE = Symbol("session", "opened"), Symbol("session", "silence")
-
-
-def name_exception(error: BaseException) -> Symbol:
-    """What is shown of an exception: its type, since its message may hold anything."""
-    return Symbol("raised", type(error).__name__)
 
 
 @attrs.frozen
@@ -93,7 +81,7 @@ def _box_all(queries: Sequence[Any]) -> tuple[Boxed, ...]:
     return tuple(map(_box, queries))
 
 
-# --- moves and replies --------------------------------------------------------------------------------------
+# --- moves ------------------------------------------------------------------------------------------------
 
 
 @attrs.frozen(eq=False)
@@ -125,63 +113,3 @@ class Stop(Move):
 
     session: int = 0
     where: Any = None
-
-
-@attrs.frozen(eq=False)
-class Replied(Reply):
-    """What a session replies to n games.
-
-    value: (n, ...) as `arena.released` encodes them: answers; None, a refusal; the type of an exception;
-    `OPENED` or `SILENCE`. halted: (n,) bool, whether it has halted. loss: (n, 2), the ε in nats and the δ
-    that an odometer has reported so far; None without one. number: (n,) which of the queries so far it was,
-    from 1 on (0: none), so that a view shows what was asked again; the adversary knows it.
-    """
-
-    value: np.ndarray
-    halted: np.ndarray
-    loss: np.ndarray | None = None
-    number: np.ndarray | None = None
-
-    @property
-    def compared(self) -> tuple[np.ndarray, ...]:
-        return (hash_values(self.value), self.halted, *(() if self.loss is None else (self.loss,)))
-
-    @property
-    def _values(self) -> list[Any]:
-        return [self.value, self.halted, self.loss]
-
-    def change_parts(self, change: Callable[[np.ndarray], np.ndarray]) -> Replied:
-        loss = None if self.loss is None else change(self.loss)
-        return Replied(change(self.value), change(self.halted), loss, self.number)
-
-    def select_game(self, game: int) -> Replied:
-        loss, number = (None if each is None else each[game] for each in (self.loss, self.number))
-        return Replied(self.value[game], self.halted[game], loss, number)
-
-
-@attrs.frozen(eq=False, kw_only=True)
-class SessionEntry(Entry):
-    """A move and its reply. x: (n,) the places of the queries. loss: as in `Replied`."""
-
-    queries: tuple[Any, ...]
-    prefix: str
-    value: np.ndarray
-    halted: np.ndarray
-    loss: np.ndarray | None = None
-
-    def describe(self, game: int) -> Cells:
-        assert self.x is not None
-        text = describe_reply(self.value[game])
-        if self.loss is not None:
-            text += f" (ε {self.loss[game, 0]:.4g})"
-        asked = describe_query(self.queries[self.x[game]]) if self.queries else ""
-        return (f"{self.prefix}{asked}", text, text)
-
-    def read_input(self, game: int) -> bytes:
-        assert self.x is not None
-        key = key_query(self.queries[self.x[game]]) if self.queries else ""
-        return f"{self.prefix} {key!r}".encode()
-
-
-def describe_reply(value: Any) -> str:
-    return format_value(value).removeprefix("session ")

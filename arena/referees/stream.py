@@ -8,31 +8,33 @@ stream before the first release: docs/proofs/streams.md says when the two differ
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import attrs
 import numpy as np
 
 from arena.claims import DISTANCES, Neighbours, PrivacyUnit, Relation, UserFunction, find_users
 from arena.errors import count_things
-from arena.laws import StreamLaw, ValueLaw
-from arena.messages import Arrive, Move, Published
+from arena.laws import ValueLaw
+from arena.messages import Move
+from arena.players import Learner
 from arena.records import Records
 from arena.referees.boundary import Position
 from arena.referees.referee import Batch, BatchSetup, Probe, Referee
-from arena.referees.transcript import ArrivalEntry
+from arena.referees.stream_moves import (
+    ArrivalEntry,
+    Arrive,
+    DeclaresStreamLaw,
+    Published,
+    StreamLaw,
+    StreamState,
+    UpdatesMany,
+)
+from arena.referees.transcript import Entry
 from arena.sample import points_differ
 from arena.settings import at_least, whole
 
 _NOBODY = -1
-
-
-class StreamState(Protocol):
-    """What the protocols of streams ask of a running learner."""
-
-    def update(self, records: Any) -> np.ndarray:
-        """Receive a round's records; publish one value (n, ...) for each game. records: points (n, ...), or a
-        `Training` of lists of one record if it receives records. See `arena.capabilities.UpdatesMany`."""
 
 
 @attrs.frozen(eq=False)
@@ -139,6 +141,7 @@ class StreamBatch(Batch):
         self._takes_blanks = setup.relation.adds_or_removes or setup.relation.kind is Neighbours.ZERO_OUT_ONE
         self._receives_records = setup.learner.receives_records
         self._users_of: UserFunction = setup.learner.users_of
+        self._updates_many = isinstance(setup.state, UpdatesMany)
 
     def _receive(self, move: Arrive) -> Published:
         play = self._receive_records if self._receives_records else self._receive_points
@@ -164,8 +167,8 @@ class StreamBatch(Batch):
         values = None
         for t in range(own.shape[1]):
             self.start_round()
-            if t == 0 and self.learner.updates_many:
-                values = self.learner.update_many(own, own.shape[1])
+            if t == 0 and self._updates_many:
+                values = self._update_many(own, own.shape[1])
             given = self.learner.call("update", own[:, t]) if values is None else values[t]
             value = self._check(given)
             if self.log is not None:
@@ -208,7 +211,7 @@ class StreamBatch(Batch):
         for t in range(max(rounds, default=0)):
             self.start_round()
             if values is None:
-                values = self.learner.update_many(training, max(rounds))
+                values = self._update_many(training, max(rounds))
             value = self._check(values[t])
             if self.log is not None:
                 now = [(key[t], row[t]) for key, row in zip(keys, rows, strict=True)]
@@ -234,6 +237,15 @@ class StreamBatch(Batch):
 
     def _find_users(self, given: Any) -> np.ndarray:
         return self.learner.guard(lambda: find_users(self._users_of, given))
+
+    def _update_many(self, records: Any, rounds: int) -> list[Any]:
+        """What the learner publishes in each of so many rounds, which it takes together."""
+        values = self.learner.call("update_many", records)
+        if not isinstance(values, list | tuple) or len(values) != rounds:
+            got = len(values) if isinstance(values, list | tuple) else type(values).__name__
+            rule = "update_many returns one release a round"
+            raise self.position.refuse_learner(rule, expected=rounds, got=got)
+        return list(values)
 
     def _check(self, value: Any) -> np.ndarray:
         checked = self.learner.check_release("update", value)
@@ -275,12 +287,23 @@ class Stream(Referee):
 
     T: int | None = attrs.field(default=None, validator=attrs.validators.optional([whole, at_least(1)]))
 
+    def read_law(self, learner: Learner, given: Any) -> Any:
+        return learner.stream_law() if isinstance(learner, DeclaresStreamLaw) else None
+
     def probe(self, probe: Probe, games: int) -> Iterator[Move]:
         if isinstance(probe.sample, Records):
             yield Arrive(probe.mix_samples(games))
             return
         for t in range(len(probe.points)):
             yield Arrive(probe.mix_points(t, games)[:, None])
+
+
+@attrs.frozen(eq=False)
+class _ShownStream:
+    values: Iterator[Any]
+
+    def update(self, records: np.ndarray) -> np.ndarray:
+        return np.array([next(self.values)])
 
 
 @attrs.frozen
@@ -295,6 +318,20 @@ class FixedStream(Stream):
     batch = FixedStreamBatch
     committed = True
     law = ValueLaw  # type: ignore[assignment]
+
+    def read_given(self, entries: Sequence[Entry]) -> Any:
+        """The stream (k, ...) of the first game, unless the learner receives records."""
+        points = [entry.x[0] for entry in entries if isinstance(entry, ArrivalEntry) and entry.x is not None]
+        return np.stack(points) if points else None
+
+    def read_law(self, learner: Learner, given: Any) -> Any:
+        return Referee.read_law(self, learner, given)
+
+    def give(self, given: Any) -> Iterator[Move]:
+        yield Arrive(given)
+
+    def show(self, value: np.ndarray, concepts: Any) -> Any:
+        return _ShownStream(iter(np.atleast_1d(value)))
 
     def probe(self, probe: Probe, games: int) -> Iterator[Move]:
         if isinstance(probe.sample, Records):

@@ -12,7 +12,7 @@ import numpy as np
 from tabulate import tabulate
 
 from arena.dataset import Dataset
-from arena.errors import count_things
+from arena.errors import NotConforming, count_things
 from arena.messages import NO_LABEL, UNSTABLE, Hypothesis
 from arena.records import Records
 from arena.released.encoding import ARRAY, LEAST, MAP, MARKS, MISSING, PAIR, SINGLE, read_mark, texts
@@ -75,7 +75,21 @@ def _format_entry(number: float) -> str:
     return texts.get(number) or format_point(number)
 
 
+def match_rows(name: str, what: str, known: np.ndarray, shown: np.ndarray) -> np.ndarray:
+    """(n,): the place of each of `shown` (n, ...) among `known` (k, ...)."""
+    same = np.zeros((len(shown), len(known)), bool)
+    if np.shape(shown)[1:] == np.shape(known)[1:]:
+        rows = [np.asarray(part, float).reshape(len(part), -1) for part in (shown, known)]
+        same = (rows[0][:, None] == rows[1]).all(axis=2)
+    if not same.any(axis=1).all():
+        raise NotConforming(
+            name, f"its {what} are among those that it declares", f"{shown[~same.any(axis=1)][0]}"
+        )
+    return np.asarray(same.argmax(axis=1))
+
+
 Cells = tuple[str, str, str]
+RoundOutcome = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -92,6 +106,11 @@ class Entry:
     def read_input(self, game: int) -> bytes:
         """All that the learner received in one game, of which `describe` may show the beginning only."""
         return b"" if self.x is None else np.asarray(self.x[game]).tobytes()
+
+    def read_answer(self, law: Any, learner: str) -> RoundOutcome | None:
+        """A round as an `AnswerLaw` of this learner describes it: the points (n, ...), the labels of the
+        outcomes (n,), and whether the games have halted (n,); None for any other step."""
+        return None
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -130,6 +149,9 @@ class QueryEntry(Entry):
         withheld = self.withheld is not None and self.withheld[game]
         return (format_point(self.x[game]), answer, "withheld" if withheld else label)
 
+    def read_answer(self, law: Any, learner: str) -> RoundOutcome:
+        return self.x, self.answer, self.halted
+
 
 def describe_answer(label: int, halted: bool) -> str:
     """An answer as text: 0, 1 or ⊥, and whether the learner halts with it; empty if there is none."""
@@ -162,25 +184,6 @@ class ReleaseEntry(Entry):
         concepts = self.value.concepts if isinstance(self.value, Hypothesis) else self.value
         text = format_value(concepts[game])
         return ("", text, text)
-
-
-@attrs.frozen(eq=False, kw_only=True)
-class ArrivalEntry(Entry):
-    """A round of a stream: the point x, or the distinct records that arrived, each with its key, and which of
-    them did in each game; and what was published."""
-
-    value: np.ndarray
-    records: tuple[tuple[bytes, Any], ...] = ()
-    which: np.ndarray | None = None
-
-    def describe(self, game: int) -> Cells:
-        arrived = None if self.which is None else self.records[self.which[game]][1]
-        record = repr(arrived) if self.x is None else format_point(self.x[game])
-        text = format_value(self.value[game])
-        return (record, text, text)
-
-    def read_input(self, game: int) -> bytes:
-        return super().read_input(game) if self.which is None else self.records[self.which[game]][0]
 
 
 @attrs.frozen(eq=False, kw_only=True)

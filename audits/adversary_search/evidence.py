@@ -23,9 +23,8 @@ from audits.distinguishers.learned_distinguisher import (
     learn_reply_ratios,
     list_replies,
 )
-from audits.distinguishers.session_features import is_reply
 from audits.distinguishers.view_classifiers import Distinguisher
-from audits.distinguishers.view_features import ViewCounts, join_views
+from audits.distinguishers.view_features import ViewCounts, is_single, join_views
 from audits.runs.blocks import play_block, uses_common_random_numbers
 from audits.runs.plan import LEARNED, SCORE, Plan, describe
 from audits.statistics.betting import Betting, list_curve_points
@@ -269,7 +268,7 @@ class _CrossFit:
             return learned[views is other]
 
         thresholds, z = [np.zeros(0)], []
-        has_tails = any(map(is_reply, half.names))  # several replies together are a rare event more often
+        has_tails = any(map(is_single, half.names))  # several replies together are a rare event more often
         for score in candidates:
             values = compute(score, half)
             thresholds.append(_choose_thresholds(values, has_tails or score == Score(OWN_SCORE)))

@@ -13,14 +13,14 @@ import attrs
 import numpy as np
 
 from arena import Learner, NothingTested, PlayerError
-from arena.capabilities import ReportsLoss
+from arena.referees.session import ReportsLoss
+from arena.referees.session_replies import LOSS, OF_DELTA
 from arena.settings import at_least, check_value, less_than, more_than, whole
 from audits.adversary_search.evidence import DECLINED, confirming_seed, exploring_seed
 from audits.adversary_search.script import SPACES, Script
 from audits.adversary_search.script_strategies import adversaries, choose_protocol
 from audits.data.drawn_values import draw_values
 from audits.distinguishers.learned_distinguisher import learn_distinguisher, learn_reply_ratios
-from audits.distinguishers.session_features import LOSS, OF_DELTA
 from audits.distinguishers.view_features import ViewCounts, join_views
 from audits.reports.formatting import nats
 from audits.reports.plots import BoundRow, Picture

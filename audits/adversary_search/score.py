@@ -11,21 +11,15 @@ import numpy as np
 from scipy.linalg import eigh
 
 from arena import Answer, InvalidArgument, Reply
-from arena.messages import list_answers
-from arena.referees.session_moves import Replied
+from arena.messages import list_answers, list_joined_features, match_feature
 from arena.released.encoding import ABSENT, LEAST, describe_feature, name_suffix, texts
 from arena.settings import one_of
-from audits.distinguishers.session_features import (
-    OF_QUERY,
-    REPLY,
-    SESSION_PATTERN,
-    describe_reply_feature,
-)
 from audits.distinguishers.view_features import (
     INFINITE,
     ViewCounts,
     ViewFeatures,
     is_released,
+    is_single,
     list_released_columns,
 )
 
@@ -36,14 +30,12 @@ FORMS = (AS_IT_IS, DISTANCE, EQUAL, AT_MOST, *SUMS, *OF_ENTRIES)
 HYPOTHESES = "hypotheses"  # all of them: the form "at most" counts them
 OWN_SCORE = "score"  # that of an adversary that returns one, in place of its view
 NUMBERS = "numbers"  # all numbers of a view, of whatever round
-TOTALS = "totals"  # of the replies of a session to each query that is asked again
 ENTRIES = "entries"  # how many entries a release has
 _FEATURE = re.compile(
     r"halted|answers|answers 1|failed|score|hypotheses|numbers|entries|answer (?P<answer>\d+)"
     r"|(?:value|hypothesis \d+)(?:\[\d+\])?"
     r"|value(?:\[\d+\]|\{[0-9a-f]+\})*(?: text| low| shape| size)?"
     r"|answers 1 in (?P<first>\d+) to (?P<last>\d+)|pattern (?P<pattern>[01]+)"
-    rf"|totals|{SESSION_PATTERN}"
 )
 _NAMES = {
     "halted": "whether the learner halted",
@@ -52,7 +44,6 @@ _NAMES = {
     "failed": "whether the learner failed",
     ENTRIES: "the number of entries",
     OWN_SCORE: "the score of the adversary itself",
-    TOTALS: "the sums of replies to each query",
 }
 _MAX_EQUAL = 3  # values of a feature that are tested for equality
 _MIN_OCCURRENCES = 3  # by which those of a value in the two worlds differ, for a score that counts them
@@ -95,7 +86,7 @@ class Score:
     meaning: str = attrs.field(default="", eq=False)
 
     def __attrs_post_init__(self) -> None:
-        if not _FEATURE.fullmatch(self.feature) or (self.feature == HYPOTHESES) != (self.form == AT_MOST):
+        if not _is_feature(self.feature) or (self.feature == HYPOTHESES) != (self.form == AT_MOST):
             raise InvalidArgument("feature must be the name of a feature of views", value=self.feature)
         if bool(self.weights) != (self.form in SUMS):
             raise InvalidArgument("weights are given if and only if a sum is weighted", value=self.weights)
@@ -133,7 +124,7 @@ class Score:
             return self.sign * self._apply_form(self._read_answers(list_answers(replies)).astype(np.float64))
         # A number of a release is its score as it is, infinite or not.
         finite = self.irregular or self.form in (AT_MOST, *SUMS, *OF_ENTRIES)
-        finite = finite or any(isinstance(reply, Replied) for reply in replies)
+        finite = finite or any(reply.feature_kinds for reply in replies)
         columns = list_released_columns(replies, games, finite=finite)
         return self.column(ViewFeatures.of_columns(columns, games))
 
@@ -193,6 +184,18 @@ class Score:
         return ones[:, stretch].sum(axis=1)
 
 
+def _is_feature(name: str) -> bool:
+    if _FEATURE.fullmatch(name) or match_feature(name):
+        return True
+    return name in list_joined_features()
+
+
+def _find_vector(name: str) -> str:
+    """The name of the vector of which a feature is an entry; empty if it is none."""
+    found = match_feature(name)
+    return found[0].joined[0] if found is not None and found[0].joined else ""
+
+
 def _name_feature(feature: str) -> str:
     if feature.startswith("value"):
         return describe_feature(feature)
@@ -203,7 +206,10 @@ def _name_feature(feature: str) -> str:
         return f"how often answers in a row were {', '.join(feature.partition(' ')[2])}"
     if feature.startswith("answers 1 in "):
         return f"the number of answers 1 in rounds {feature.removeprefix('answers 1 in ')}"
-    return _NAMES.get(feature) or describe_reply_feature(feature) or feature
+    found = match_feature(feature)
+    if found is not None:
+        return found[0].describe(found[1])
+    return _NAMES.get(feature) or list_joined_features().get(feature, feature)
 
 
 def _name_number(number: float, suffix: str) -> str:
@@ -229,13 +235,13 @@ def _number_names(names: tuple[str, ...], feature: str, limit: int) -> tuple[str
     """The first columns of a feature; those of a release do not depend on what else a block has."""
     if feature != NUMBERS:
         return tuple(f"{feature}[{index}]" for index in range(limit))
-    numbers = (name for name in names if is_released(name) and not name.startswith(OF_QUERY))
+    numbers = (name for name in names if is_released(name) and not _find_vector(name))
     return tuple(name for name in numbers if not name_suffix(name))[:limit]
 
 
 def simple_scores(views: ViewCounts) -> list[Score]:
     """Scores that may distinguish the worlds of these views, the simplest first."""
-    names = [name for name in views.names if _FEATURE.fullmatch(name)]
+    names = [name for name in views.names if _is_feature(name)]
     released = tuple(name for name in views.names if name.startswith("value"))
     # Releases may be more than equally many finite numbers.
     irregular = any(map(name_suffix, released)) or bool((np.abs(views.columns(released)) > INFINITE).any())
@@ -267,14 +273,15 @@ def _list_vectors(views: ViewCounts) -> dict[str, tuple[str, ...]]:
     is_short = len(everything) <= _MAX_WEIGHTED or not everything[0].startswith("value")
     if is_short and everything not in kinds.values():
         kinds[NUMBERS] = everything
-    kinds[TOTALS] = tuple(name for name in views.names if name.startswith(OF_QUERY))
+    for vector in list_joined_features():
+        kinds[vector] = tuple(name for name in views.names if _find_vector(name) == vector)
     return {feature: names for feature, names in kinds.items() if len(names) > 1}
 
 
 def _name_entries(feature: str, names: tuple[str, ...]) -> tuple[str, ...]:
     """The names of the entries of one release, which no number of them tells, as keys may differ by game."""
-    is_own = feature == TOTALS or (feature == NUMBERS and names[0].startswith(("value", REPLY)))
-    return names if is_own else ()
+    is_own = feature == NUMBERS and not names[0].startswith("hypothesis ")
+    return names if is_own or feature in list_joined_features() else ()
 
 
 def _entry_scores(views: ViewCounts) -> Iterator[Score]:
@@ -382,7 +389,7 @@ def _centre_scores(name: str, views: ViewCounts) -> list[Score]:
     equal = [
         Score(name, EQUAL, float(values[i]))
         for i in common
-        if times[i].sum() > 1 and (i in finite or name.startswith(("value", REPLY)))
+        if times[i].sum() > 1 and (i in finite or name.startswith("value") or is_single(name))
     ]
     if category or not len(finite):
         return equal

@@ -15,7 +15,6 @@ import numpy as np
 from arena.released.encoding import name_suffix
 from audits.distinguishers.marginal_ratios import Entries, MarginalCounts, QuadrantEvents, bound_log_ratios
 from audits.distinguishers.pattern_ratios import PatternRatios
-from audits.distinguishers.session_features import is_reply
 from audits.distinguishers.summaries import Summary
 from audits.distinguishers.view_classifiers import (
     BoostedTrees,
@@ -28,7 +27,13 @@ from audits.distinguishers.view_classifiers import (
     has_sklearn,
     regress_on_bins,
 )
-from audits.distinguishers.view_features import ViewCounts, follows_a_number, is_released, join_views
+from audits.distinguishers.view_features import (
+    ViewCounts,
+    follows_a_number,
+    is_released,
+    is_single,
+    join_views,
+)
 from audits.statistics.score_pairs import Events, PairCounts
 
 _HELD_OUT = 4  # one game in four is not trained on: events, stakes and the kind are chosen by these games
@@ -164,8 +169,8 @@ def learn_distinguisher(blocks: Sequence[ViewCounts]) -> Distinguisher:
 
 
 def list_replies(views: ViewCounts) -> tuple[str, ...]:
-    """The features that each say one thing of many: what sessions replied, or the texts of a release."""
-    own = [name for name in views.names if is_reply(name)]
+    """The features that each say one thing of many: single replies, or the texts of a release."""
+    own = [name for name in views.names if is_single(name)]
     return tuple(own or (name for name in views.names if is_released(name) and name_suffix(name) == " text"))
 
 

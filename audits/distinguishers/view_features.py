@@ -14,12 +14,10 @@ from itertools import pairwise
 import attrs
 import numpy as np
 
-from arena import Answer, Answers, InvalidArgument, Models, Played, Published, Received, Reply
-from arena.messages import list_answers
-from arena.referees.session_moves import Replied
+from arena import Answer, Answers, InvalidArgument, Models, Played, Received, Reply
+from arena.messages import list_answers, match_feature
 from arena.released.encoding import ABSENT, value_columns
 from arena.sample import freeze
-from audits.distinguishers.session_features import OF_QUERY, REPLY, session_columns
 from audits.statistics.score_pairs import PairCounts, Unpacker, check_counts, check_indices, smallest_type
 
 MAX_ROUNDS = 64  # answers that are features by themselves; longer games give sums over stretches of rounds
@@ -108,15 +106,18 @@ def list_released_columns(
     """The features (games,) of released values and published hypotheses, by name.
     finite: whether infinities and NaN are replaced, as in the features of views."""
     values: list[np.ndarray] = []
-    releases = [release for reply in replies if isinstance(reply, Published) for release in reply.releases]
-    columns = session_columns([reply for reply in replies if isinstance(reply, Replied)], games)
-    columns |= _list_stream_columns(releases) if releases else {}
-    for reply in replies:
-        if isinstance(reply, Published):
-            continue
+    columns: dict[str, np.ndarray] = {}
+    others = list(replies)
+    kinds: dict[type[Reply], None] = dict.fromkeys(map(type, replies))
+    for kind in kinds:
+        own = kind.list_features([reply for reply in replies if type(reply) is kind], games)
+        if own is not None:
+            columns |= own
+            others = [reply for reply in others if type(reply) is not kind]
+    for reply in others:
         if isinstance(reply, Models):
             values.append(_describe_moves(reply.parameters))
-        elif not isinstance(reply, (Answer, Answers, Received, Replied)):  # the first three are answers
+        elif not isinstance(reply, (Answer, Answers, Received)):  # which are answers
             values += reply.parts
     for number, value in enumerate(values, start=1):
         if len(values) == 1:
@@ -130,16 +131,6 @@ def list_released_columns(
         return {
             name: column if np.isfinite(column).all() else replace(column) for name, column in columns.items()
         }
-    return columns
-
-
-def _list_stream_columns(releases: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
-    """The features of a stream: those of a vector, if a number was published in every round."""
-    if all(release.ndim == 1 for release in releases):
-        return value_columns(np.stack(releases, axis=1).astype(np.float64), "value")
-    columns: dict[str, np.ndarray] = {}
-    for place, release in enumerate(releases):
-        columns |= value_columns(release, f"value[{place}]")
     return columns
 
 
@@ -173,7 +164,16 @@ def _select_columns(rows: np.ndarray, names: tuple[str, ...], wanted: tuple[str,
 
 def is_released(name: str) -> bool:
     """Whether a feature is one of a released value or hypothesis."""
-    return name.startswith(("value", "hypothesis ", REPLY, OF_QUERY))
+    if name.startswith(("value", "hypothesis ")):
+        return True
+    found = match_feature(name)
+    return found is not None and found[0].is_value
+
+
+def is_single(name: str) -> bool:
+    """Whether a feature says one thing of many, such as one reply of a session."""
+    found = match_feature(name)
+    return found is not None and found[0].is_single
 
 
 @attrs.frozen(eq=False)

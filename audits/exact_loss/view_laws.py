@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -22,8 +22,8 @@ from arena import (
     Learner,
     PrivacyUnit,
     Referee,
+    Released,
     Sample,
-    Training,
     Transformed,
     Unsupported,
     ValueLaw,
@@ -32,9 +32,7 @@ from arena import (
 from arena.concepts import ConceptClass
 from arena.laws import simplify_laws
 from arena.parcels import callable_name, fingerprint
-from arena.randomness import block_seed, generator
 from arena.referees import name_protocols
-from arena.referees.stream import StreamState
 from arena.released.encoding import fit_rows
 from audits.exact_loss.answer_paths import PresetStates, forbid_randomness
 from audits.exact_loss.loss_cells import HIDDEN, LossCells, concatenate_cells, density_cells, product_cells
@@ -262,18 +260,21 @@ def _read_laws(
     learner: Learner, adversary: Adversary, referee: Referee
 ) -> tuple[list[ValueLaw], frozenset[PrivacyUnit], ConceptClass | None]:
     """The distributions in both worlds, if any; what the worlds differ in; the class of a hypothesis."""
-    reader: Any = _StreamReader if referee.learner_state is StreamState else _SampleReader
-    samples: list[Any] = []
+    given: list[Any] = []
     concepts = None
     challenges: frozenset[PrivacyUnit] = frozenset()
     for world in (False, True):
-        state = reader(learner)
-        preset, worlds = PresetStates.of(learner, state), np.array([world])
-        played = play(preset, adversary, referee, games=1, seed=0, worlds=worlds)
-        samples += state.samples
-        concepts = state.concepts
+        worlds = np.array([world])
+        played = play(learner, adversary, referee, games=1, seed=0, worlds=worlds, record=True)
+        entries = () if played.transcript is None else played.transcript.entries
+        received = referee.read_given(entries)
+        if received is None and entries:
+            raise Unsupported(f"{learner.own_name} declares no output distribution of streams of records")
+        given += [] if received is None else [received]
+        values = [reply.value for reply in played.replies if isinstance(reply, Released)]
+        concepts = next((value.concept_class for value in values if isinstance(value, Hypothesis)), None)
         challenges |= played.challenges
-    return [_value_law(learner, sample) for sample in samples], challenges, concepts
+    return [_value_law(learner, each) for each in given], challenges, concepts
 
 
 def _law_of_release(learner: Learner, adversary: Adversary, referee: Referee) -> ViewLaw:
@@ -315,7 +316,7 @@ def _score_of_values(
         return None
     scores = []
     for value in values:
-        state = _FixedRelease(value, concepts)
+        state = referee.show(value, concepts)
         preset, worlds = PresetStates.of(learner, state), np.zeros(1, bool)
         played = play(preset, adversary, referee, games=1, seed=0, worlds=worlds)
         if played.score is None:
@@ -325,56 +326,3 @@ def _score_of_values(
     masses = (np.exp(law.log_density(values)) for law in (world_0, world_1))
     sums = (np.bincount(which.ravel(), weights=mass, minlength=len(levels)) for mass in masses)
     return PrivacyLoss.of_views(*sums)
-
-
-class _SampleReader:
-    """Releases what the learner releases in one game, and keeps the sample."""
-
-    def __init__(self, learner: Learner) -> None:
-        self._learner = learner
-        self.samples: list[Sample] = []
-        self.concepts: ConceptClass | None = None
-
-    def release(self, training: Training) -> Any:
-        self.samples = [training.samples[which] for which in training.which]
-        released = self._learner.start(1, generator(block_seed(0, 0))).release(training)
-        self.concepts = released.concept_class if isinstance(released, Hypothesis) else None
-        return released
-
-
-class _StreamReader:
-    """Publishes what the learner publishes in one game, and keeps the stream."""
-
-    concepts: ConceptClass | None = None
-
-    def __init__(self, learner: Learner) -> None:
-        if learner.receives_records:
-            raise Unsupported(f"{learner.own_name} declares no output distribution of streams of records")
-        self._state = learner.start(1, generator(block_seed(0, 0)))
-        self._points: list[np.ndarray] = []
-
-    @property
-    def samples(self) -> list[Any]:
-        return [np.stack(self._points)] if self._points else []
-
-    def update(self, records: np.ndarray) -> np.ndarray:
-        self._points.append(records[0])
-        return np.asarray(self._state.update(records))
-
-
-@attrs.frozen(eq=False)
-class _FixedRelease:
-    """Releases one given value, or the hypothesis that it encodes, in one game; of a stream its entries."""
-
-    value: np.ndarray
-    concepts: ConceptClass | None
-    _entries: Iterator[np.ndarray] = attrs.field(
-        init=False, default=attrs.Factory(lambda self: iter(np.atleast_1d(self.value)), takes_self=True)
-    )
-
-    def update(self, records: np.ndarray) -> np.ndarray:
-        return np.array([next(self._entries)])
-
-    def release(self, training: Training) -> np.ndarray | Hypothesis:
-        values = np.array([self.value])
-        return values if self.concepts is None else Hypothesis(self.concepts, values)

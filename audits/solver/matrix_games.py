@@ -11,8 +11,9 @@ import attrs
 import numpy as np
 
 from arena import AnswerLaw, Learner, OnlineLaw, PrivacyUnit, Sample, StreamLaw, Unsupported
-from arena.capabilities import DeclaresOnlineLaw, DeclaresStreamLaw
+from arena.capabilities import DeclaresOnlineLaw
 from arena.claims import Neighbours
+from arena.referees.stream_moves import DeclaresStreamLaw
 from audits.exact_loss.answer_paths import AnswerLaws
 from audits.registry.match import find_protocol, read_claim
 from audits.solver.linear_game import LinearGame, Step, Watch, compress, ignore_progress

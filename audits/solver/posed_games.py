@@ -9,8 +9,8 @@ import attrs
 import numpy as np
 
 from arena import AnswerLaw, Learner, OnlineLaw, PrivacyUnit, Sample, StreamLaw
-from arena.capabilities import DeclaresStreamLaw
 from arena.referees.referee import LawKind
+from arena.referees.stream_moves import DeclaresStreamLaw
 from arena.referees.transcript import describe_answer, format_value
 from arena.sample import format_point
 from audits.exact_loss.answer_paths import AnswerLaws

@@ -17,7 +17,8 @@ from arena.parcels import display_name
 from arena.players import Learner
 from arena.randomness import draw_game_seeds, generator
 from arena.records import Records
-from arena.referees.session_moves import OPENED, SILENCE, Call, QueryAt, key_query, name_exception
+from arena.referees.session_moves import Call, QueryAt, key_query
+from arena.referees.session_replies import OPENED, SILENCE, name_exception
 from arena.released.encoding import list_objects
 from arena.released.types import Symbol
 from arena.sample import Training

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arena.capabilities import DeclaresStreamLaw
 from arena.claims import Claim, Neighbours, PrivacyUnit, choose_claim, neighbours_setting, read_relation
 from arena.errors import BudgetExceeded, InvalidArgument, Unsupported
-from arena.laws import Finite, StreamLaw, ValueLaw
+from arena.laws import Finite, ValueLaw
 from arena.players import Learner
 from arena.privacy_curves import PrivacyCurve
+from arena.referees.stream_moves import DeclaresStreamLaw, StreamLaw
 from arena.settings import count_setting
 
 _MOST_VIEWS = 2**16  # of a stream

@@ -10,7 +10,8 @@ import attrs
 import numpy as np
 
 from arena.claims import Claim, Neighbours, read_relation
-from arena.laws import Independent, StreamLaw, Transformed
+from arena.laws import Independent, Transformed
+from arena.referees.stream_moves import StreamLaw
 from arena.sample import freeze
 from arena.settings import count_setting, more_than, one_of, setting
 from learners.mechanisms.counters import BinaryCounter, tree_levels

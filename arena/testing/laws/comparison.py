@@ -10,29 +10,20 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.capabilities import DeclaresOnlineLaw, DeclaresStreamLaw
 from arena.engine import Played, play, read_release
 from arena.errors import RAISED, NotConforming, describe_error
-from arena.laws import AnswerLaw, OnlineLaw, StreamLaw, ValueLaw
-from arena.messages import Arrive, Hypotheses, Hypothesis, Shown
+from arena.laws import AnswerLaw, OnlineLaw, ValueLaw
+from arena.messages import Hypotheses, Hypothesis, Shown
 from arena.players import Adversary, GameAdversary, Learner, Moves
 from arena.randomness import block_seed, child_seed
-from arena.referees import Probe, Referee
-from arena.referees.transcript import (
-    ArrivalEntry,
-    Entry,
-    ExampleEntry,
-    QueryEntry,
-    TrainingEntry,
-    format_value,
-)
+from arena.referees import Referee
+from arena.referees.transcript import Entry, ExampleEntry, format_value, match_rows
 from arena.released.encoding import fit_rows
-from arena.sample import Sample, hash_rows
+from arena.sample import hash_rows
 from arena.testing.laws.goodness_of_fit import Comparison, EventSums, check_events
 from arena.testing.laws.round_events import (
     Predictions,
     RoundEvents,
-    describe_outcomes,
     predict_answers,
     predict_hypotheses,
 )
@@ -47,7 +38,6 @@ _MOST_PLAYED_ALONE = 4_000  # games of an adversary in game style, in each world
 _SMALLEST_BATCH = 8
 _BATCH_NUMBERS = 500_000  # numbers that are shown in a batch
 _SECONDS = 1.0  # for the games of each world, beyond the first batch
-_SHOWN = {ValueLaw: "values", AnswerLaw: "answers", StreamLaw: "values", OnlineLaw: "hypotheses"}
 
 
 @attrs.frozen(eq=False)
@@ -97,7 +87,7 @@ def _compare(
     sums = [each for world in compared for each in world.sums]
     if len(compared) > 1:
         sums += _list_ratios(*compared)
-    rule = f"its {_SHOWN[referee.law]} follow the output distribution that it declares"  # type: ignore[index]
+    rule = f"its {referee.law.shown} follow the output distribution that it declares"  # type: ignore[union-attr]
     games = min(each.games for each in compared)
     comparison = check_events(learner.own_name, rule, sums, games=games, rate=rate)
     for each in compared:
@@ -111,72 +101,35 @@ def _compare(
 def _play_world(
     learner: Learner, adversary: Adversary, referee: Referee, world: bool, games: int
 ) -> _World | None:
-    first = _record(learner, adversary, referee, world, 1, seed=0)
-    if referee.law is OnlineLaw:
-        online_law = learner.online_law() if isinstance(learner, DeclaresOnlineLaw) else None
-        return _play_rounds(learner, adversary, referee, world, games, online_law)
-    if referee.law is StreamLaw:
-        stream_law = learner.stream_law() if isinstance(learner, DeclaresStreamLaw) else None
-        return _play_answers(learner, adversary, referee, world, games, stream_law, first)
-    sample = _read_sample(first)
-    if sample is None:
-        return None if learner.receives_records else _play_streams(learner, adversary, referee, first, games)
-    law = learner.law(sample)
-    if referee.law is None or not isinstance(law, referee.law):
-        return None
+    first = _join_single_games(_record(learner, adversary, referee, world, 1, seed=0))[0]
+    given = referee.read_given(_entries(first))
+    law = referee.read_law(learner, given)
     if isinstance(law, ValueLaw):
-        return _play_releases(learner, Probe(referee, sample), referee, law, games)
-    return _play_answers(learner, adversary, referee, world, games, law, first)
-
-
-def _play_answers(
-    learner: Learner,
-    adversary: Adversary,
-    referee: Referee,
-    world: bool,
-    games: int,
-    law: AnswerLaw | None,
-    first: Played,
-) -> _World | None:
-    if law is None:
-        return None
+        return _play_releases(learner, _Replay(referee, given), referee, law, games)
+    if not isinstance(law, AnswerLaw):
+        return _play_rounds(learner, adversary, referee, world, games, law)
     if isinstance(adversary, GameAdversary):
         games = min(games, _MOST_PLAYED_ALONE)
-    rounds = sum(isinstance(e, QueryEntry | ArrivalEntry) for e in _entries(_join_single_games(first)[0]))
-    each = np.size(law.start()) * len(law.outcomes) * max(1, rounds)
+    rounds = [entry.read_answer(law, learner.own_name) for entry in _entries(first)]
+    each = np.size(law.start()) * len(law.outcomes) * max(1, sum(known is not None for known in rounds))
     largest = max(_SMALLEST_BATCH, _MOST_COST // each)  # so that the measures of a round fit into memory
     return _play_rounds(learner, adversary, referee, world, games, law, largest)
 
 
-def _play_streams(
-    learner: Learner, adversary: Adversary, referee: Referee, first: Played, games: int
-) -> _World | None:
-    """The same for the stream of an adversary that commits to it, the same in all games."""
-    rounds = [
-        entry.x[0] for entry in _entries(first) if isinstance(entry, ArrivalEntry) and entry.x is not None
-    ]
-    if referee.law is not ValueLaw or not rounds:
-        return None
-    law = learner.law(np.stack(rounds))  # type: ignore[arg-type]
-    if not isinstance(law, ValueLaw):
-        return None
-    return _play_releases(learner, _Replay(referee.name, np.stack(rounds)), referee, law, games)
-
-
 @attrs.frozen(eq=False)
 class _Replay(Adversary):
-    """Commits to a stream of points (k, ...)."""
+    """Gives the learner the same in both worlds and in all games."""
 
-    protocol: str
-    points: np.ndarray
+    referee: Referee
+    given: Any
     name = "replay"
 
     @property
     def protocols(self) -> tuple[str, ...]:  # type: ignore[override]
-        return (self.protocol,)
+        return (self.referee.name,)
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        yield Arrive(self.points)
+        yield from self.referee.give(self.given)
         return np.zeros(games)
 
 
@@ -262,7 +215,7 @@ def _play_rounds(
                 return None
             kinds = predicted[0].chances.shape[2]
             names = [f"hypothesis {number}" for number in range(kinds)]
-            texts = describe_outcomes(law) if isinstance(law, AnswerLaw) else names
+            texts = law.describe_outcomes() if isinstance(law, AnswerLaw) else names
             events = RoundEvents(texts, rounds)
         events.update(predicted)
         cost += sum(predictions.cost for predictions in predicted)
@@ -292,34 +245,13 @@ def _entries(played: Played) -> tuple[Entry, ...]:
     return () if played.transcript is None else played.transcript.entries
 
 
-def _read_sample(played: Played) -> Sample | None:
-    (first, *_) = _join_single_games(played)
-    return next(
-        (e.training.samples[e.training.which[0]] for e in _entries(first) if isinstance(e, TrainingEntry)),
-        None,
-    )
-
-
 def _predict_answers(name: str, law: AnswerLaw, played: Played) -> Predictions:
-    if isinstance(law, StreamLaw):
-        return _predict_values(name, law, played)
-    entries = [entry for entry in _entries(played) if isinstance(entry, QueryEntry)]
-    games = len(played.worlds)
-    x, answer, halted = (
-        np.stack([getattr(entry, key) for entry in entries], axis=1) if entries else np.zeros((games, 0))
-        for key in ("x", "answer", "halted")
-    )
-    return attrs.evolve(predict_answers(name, law, x, answer, halted), queries=_number_points(x))
-
-
-def _predict_values(name: str, law: StreamLaw, played: Played) -> Predictions:
-    entries = [entry for entry in _entries(played) if isinstance(entry, ArrivalEntry)]
-    if not entries:
+    known = (entry.read_answer(law, name) for entry in _entries(played))
+    rounds = [each for each in known if each is not None]
+    if not rounds:
         return predict_answers(name, law, *np.zeros((3, len(played.worlds), 0)))
-    x = np.stack([entry.x for entry in entries if entry.x is not None], axis=1)
-    numbers = np.stack([_match_rows(name, "values", law.values, e.value) for e in entries], axis=1)
-    predicted = predict_answers(name, law, x, numbers, np.zeros(numbers.shape, bool))
-    return attrs.evolve(predicted, queries=_number_points(x))
+    x, answer, halted = (np.stack(part, axis=1) for part in zip(*rounds, strict=True))
+    return attrs.evolve(predict_answers(name, law, x, answer, halted), queries=_number_points(x))
 
 
 def _predict_hypotheses(name: str, law: OnlineLaw[Any], played: Played) -> Predictions | None:
@@ -342,23 +274,10 @@ def _predict_hypotheses(name: str, law: OnlineLaw[Any], played: Played) -> Predi
         places = np.zeros(x.shape[0] * x.shape[1], np.intp)
     examples = 2 * places.reshape(x.shape[:2]) + np.stack([entry.y for entry in entries], axis=1)
     concepts = law.hypotheses.concepts
-    numbers = np.stack([_match_rows(name, "hypotheses", concepts, h.concepts) for h in shown], axis=1)
+    numbers = np.stack([match_rows(name, "hypotheses", concepts, h.concepts) for h in shown], axis=1)
     # A hypothesis is shown before the example of its round, so the one before is its query.
     queries = np.concatenate([np.full((len(x), 1), -1), examples[:, :-1]], axis=1)
     return attrs.evolve(predict_hypotheses(name, law, examples, numbers), queries=queries)
-
-
-def _match_rows(name: str, what: str, known: np.ndarray, shown: np.ndarray) -> np.ndarray:
-    """(n,): the place of each of `shown` (n, ...) among `known` (k, ...)."""
-    same = np.zeros((len(shown), len(known)), bool)
-    if np.shape(shown)[1:] == np.shape(known)[1:]:
-        rows = [np.asarray(part, float).reshape(len(part), -1) for part in (shown, known)]
-        same = (rows[0][:, None] == rows[1]).all(axis=2)
-    if not same.any(axis=1).all():
-        raise NotConforming(
-            name, f"its {what} are among those that it declares", f"{shown[~same.any(axis=1)][0]}"
-        )
-    return np.asarray(same.argmax(axis=1))
 
 
 def _number_points(x: np.ndarray) -> np.ndarray:

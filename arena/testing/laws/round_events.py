@@ -14,8 +14,7 @@ import attrs
 import numpy as np
 
 from arena.errors import NotConforming
-from arena.laws import AnswerLaw, OnlineLaw, StreamLaw
-from arena.referees.transcript import format_value
+from arena.laws import AnswerLaw, OnlineLaw
 from arena.sample import hash_rows
 from arena.testing.laws.goodness_of_fit import EventSums
 
@@ -37,12 +36,6 @@ class Predictions:
     chances: np.ndarray
     cost: int
     queries: np.ndarray = attrs.field(factory=lambda: np.zeros((0, 0), np.int64))
-
-
-def describe_outcomes(law: AnswerLaw) -> list[str]:
-    if isinstance(law, StreamLaw):
-        return [f"the value {format_value(value)}" for value in law.values]
-    return [f"answer {label}{', halting' if halts else ''}" for label, halts in law.outcomes]
 
 
 def predict_answers(

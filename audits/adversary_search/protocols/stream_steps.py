@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arena import Move, Moves
-from arena.messages import Arrive
+from arena import Arrive, Move, Moves
 from arena.records import Records
 from arena.released.encoding import ABSENT, LEAST, name_suffix, value_columns
 from arena.settings import one_of

@@ -27,7 +27,8 @@ from arena import (
     play,
 )
 from arena.records import Records
-from arena.referees.session_moves import OPENED, SILENCE, QueryAt, key_query
+from arena.referees.session_moves import QueryAt, key_query
+from arena.referees.session_replies import OPENED, SILENCE
 from arena.released.encoding import encode_values
 from arena.released.types import Symbol
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from support.flawed_streams import CASES
 
 import audits
-from arena import REFEREES, Arrive, Learner, NothingTested, play
-from arena.messages import Published
+from arena import REFEREES, Arrive, Learner, NothingTested, Published, play
 from arena.records import BLANK_RECORD, Records
 from arena.released.encoding import LEAST, encode_values
 from audits.adversary_search.protocols.clipped_sum import list_clipped_sums
