@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
-import time
 import warnings
-from fractions import Fraction
 
 import numpy as np
 from hypothesis import strategies as st
