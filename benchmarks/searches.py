@@ -1,17 +1,22 @@
-"""How often searches refute true claims, over 1,000 seeds per learner, and how fast they are.
+"""How often searches refute true claims, over many seeds per learner, and how fast they are.
 
 python benchmarks/searches.py [NAME ...] [--searches N] [--bar NATS]
+python benchmarks/searches.py [NAME ...] --protocol Session [--searches N] [--examples N] [--results FILE]
 
 The claim of every learner is true, so with error 5 % at most one search in twenty refutes it. Few adversaries
-of such a learner pass the evidence threshold by chance; a lower threshold lets more of them pass.
+of such a learner pass the evidence threshold by chance; a lower threshold lets more of them pass. With a
+protocol, the learners are the shipped ones that play it. Results in a file are not computed again.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from scipy.stats import binom
 from tabulate import tabulate
@@ -23,9 +28,10 @@ sys.path[1:1] = [str(ROOT), str(ROOT / "tests")]  # as pytest has them
 from mutants.small_searches import CORRECT, ERROR, SMALL, Correct  # noqa: E402 - the path comes first
 
 from audits.adversary_search import exploration  # noqa: E402
+from audits.registry.players import LEARNERS  # noqa: E402
 
-SEARCHES = 1_000
-HEAD = ("learner", "refuted", "allowed", "confirmations", "adversaries", "best", "searches a second")
+SEARCHES, EXAMPLES = 1_000, 60
+HEAD = ("learner", "searches", "refuted", "allowed", "confirmations", "adversaries", "best", "seconds each")
 
 
 def main() -> None:
@@ -33,34 +39,71 @@ def main() -> None:
     options.add_argument("names", nargs="*")
     options.add_argument("--searches", type=int, default=SEARCHES)
     options.add_argument("--bar", type=float, default=exploration.EVIDENCE_THRESHOLD)
+    options.add_argument("--protocol", help="search the shipped learners of this protocol, as they are")
+    options.add_argument("--examples", type=int, default=EXAMPLES, help="adversaries, with a protocol")
+    options.add_argument("--results", type=Path, help="file of the results so far, which it continues")
     arguments = options.parse_args()
     exploration.EVIDENCE_THRESHOLD = arguments.bar
-    most = int(binom.isf(1e-6, arguments.searches, ERROR))
-    print(
-        f"{arguments.searches:,} searches each at error {ERROR}, bar {arguments.bar:g} nats, budget {SMALL}"
-    )
+    known = CORRECT if arguments.protocol is None else list_shipped(arguments.protocol, arguments.examples)
+    chosen = [each for each in known if not arguments.names or each.name in arguments.names]
+    budget = SMALL if arguments.protocol is None else {"examples": arguments.examples}
+    print(f"{arguments.searches:,} searches each, error {ERROR}, bar {arguments.bar:g} nats, budget {budget}")
     rows = [
-        row(correct, arguments.searches, most)
-        for correct in CORRECT
-        if not arguments.names or correct.name in arguments.names
+        summarise(correct, search_all(correct, arguments.searches, arguments.results)) for correct in chosen
     ]
     print(tabulate(rows, HEAD, tablefmt="plain"))
-    if any(refuted > most for _, refuted, *_ in rows):
+    if any(row[2] > row[3] for row in rows):
         raise SystemExit("searches refute true claims too often")
 
 
-def row(correct: Correct, searches: int, most: int) -> tuple[object, ...]:
-    """The results of the searches of one learner."""
-    started = time.perf_counter()
-    results = [
-        correct.search(seed) for seed in tqdm(range(searches), correct.name, disable=not sys.stderr.isatty())
+def list_shipped(protocol: str, examples: int) -> list[Correct]:
+    """The shipped learners of a protocol whose claims are proved, with their default settings."""
+    kinds = [kind for kind in LEARNERS.load_all().values() if isinstance(kind, type)]
+    proved = [kind for kind in kinds if protocol in kind.protocols and not kind.theorem.startswith("none")]
+    return [
+        Correct(kind(), protocol, {"examples": examples})
+        for kind in proved
+        if not getattr(kind, "packages", ())  # which need a measurement
     ]
-    rate = searches / (time.perf_counter() - started)
-    refuted, confirmations, adversaries = (
-        sum(getattr(result, what) for result in results) for what in ("refuted", "confirmations", "examples")
+
+
+def search_all(correct: Correct, searches: int, file: Path | None) -> Iterator[dict[str, Any]]:
+    """The results of so many seeds; those that the file lacks are added to it one by one."""
+    key = {"learner": repr(correct.spec), "protocol": correct.protocol, "budget": correct.budget}
+    lines = file.read_text().splitlines() if file is not None and file.exists() else []
+    stored = [row for row in map(json.loads, lines) if {name: row[name] for name in key} == key]
+    found = {row["seed"]: row for row in stored}
+    for seed in tqdm(range(searches), correct.name, disable=not sys.stderr.isatty()):
+        if seed not in found:
+            started = time.perf_counter()
+            result = correct.search(seed)
+            figures = ("refuted", "confirmations", "examples", "best")
+            row = key | {"seed": seed} | {name: getattr(result, name) for name in figures}
+            found[seed] = row | {"seconds": time.perf_counter() - started}
+            if file is not None:
+                with file.open("a") as stream:
+                    stream.write(json.dumps(found[seed]) + "\n")
+        yield found[seed]
+
+
+def summarise(correct: Correct, results: Iterator[dict[str, Any]]) -> tuple[Any, ...]:
+    """The results of the searches of one learner."""
+    rows = list(results)
+    refuted, confirmations, adversaries, seconds = (
+        sum(row[what] for row in rows) for what in ("refuted", "confirmations", "examples", "seconds")
     )
-    best = max(result.best for result in results)
-    figures = (correct.name, refuted, most, confirmations, adversaries, f"{best:.1f}", f"{rate:.2f}")
+    most = int(binom.isf(1e-6, len(rows), ERROR))
+    best, each = max(row["best"] for row in rows), seconds / len(rows)
+    figures = (
+        correct.name,
+        len(rows),
+        refuted,
+        most,
+        confirmations,
+        adversaries,
+        f"{best:.1f}",
+        f"{each:.2f}",
+    )
     print(*figures, file=sys.stderr, flush=True)
     return figures
 

@@ -48,7 +48,6 @@ from audits.runs.verdict import Verdict
 from audits.runs.workers import Workers, map_in_order
 
 ERROR = 1e-6
-EXAMPLES = 1_000
 _RUN_EXAMPLES = 250  # then a run with a fresh seed, in case this one is stuck in a local optimum
 _READABLE = 0.8  # a simple score is used if it gives this part of the evidence
 _CONFIRM_GAMES = 20_000
@@ -74,7 +73,7 @@ def search(
     protocol: str | None = None,
     claim: Claim | None = None,
     error: float = ERROR,
-    examples: int = EXAMPLES,
+    examples: int | None = None,
     pairs: int | None = None,
     confirm_games: int | None = None,
     data: Sample | None = None,
@@ -90,7 +89,8 @@ def search(
     protocol: default: the first that the learner names and a search can play.
     claim: under test; default: the learner's own. Worlds differ in what the learner's own claim protects.
     error: the probability, at most, of refuting a true claim.
-    examples: adversaries to draw before giving up, not counting those tried while shrinking.
+    examples: adversaries to draw before giving up, not counting those tried while shrinking; default: the
+        protocol's.
     pairs: games in each world to weigh one adversary; default: enough to show a clear leak at the claim's ε.
     confirm_games: games in each world for a confirmation, at most; default: what the evidence suggests.
     data: of the user, whose examples are tried, too; all of them are public to the search.
@@ -127,7 +127,7 @@ def search(
         protocol=protocol,
         claim=claim,
         error=error,
-        examples=examples,
+        examples=SPACES[protocol].budget.examples if examples is None else examples,
         space=SPACES[protocol],
         pairs=choose_pairs(claim, SPACES[protocol]) if pairs is None else pairs,
         confirm_games=confirm_games,
@@ -155,7 +155,7 @@ def search(
 
 def choose_pairs(claim: Claim, space: SearchSpace) -> int:
     """Pairs of games that show a clear leak at ε: each is worth at most log(1 + exp(−ε)) nats."""
-    return min(max(space.pairs, 2 * ceil(24.0 / log1p(exp(-claim.epsilon)))), 4_096)
+    return min(max(space.budget.pairs, 2 * ceil(24.0 / log1p(exp(-claim.epsilon)))), 4_096)
 
 
 def share_of_error(error: float, number: int) -> float:
@@ -183,7 +183,7 @@ class SearchPlan:
         script = next(self.space.obvious(self.learner, self.protocol), None)
         if script is not None:
             seconds = time_game(self.learner, script, script.referee)
-            calls = CHECKING_CALLS + 2 * self.space.calls * self.examples
+            calls = CHECKING_CALLS + 2 * self.space.budget.calls * self.examples
             jobs = 1 if limits.given else workers.jobs or 1
             announce_cost(self.learner, calls, seconds, limits, announce, jobs=jobs)
 
@@ -378,7 +378,7 @@ class SearchPlan:
         if games is None or calls:
             least, most = max(_CONFIRM_GAMES, self._least_games), _MAX_CONFIRM_GAMES
             if calls:  # all confirmations together cost as much as what they confirm
-                least, pairs = self._least_games, self.space.calls * self.examples // 2
+                least, pairs = self._least_games, self.space.budget.calls * self.examples // 2
                 most = max(least, int(share_of_error(1.0, number) * pairs))
             enough = min(max(least, enough), most)
             games = enough if games is None else min(games, enough)

@@ -135,7 +135,7 @@ class HypothesisRun:
         """Play at most `examples` adversaries. The result depends on the arguments only, and on when time is
         over. Raises: whatever a referee raises in a game, except for games that the learner declines."""
         if self._target.learner.one_call_a_game:
-            self._usual_calls = SPACES[self._protocol].calls * examples
+            self._usual_calls = SPACES[self._protocol].budget.calls * examples
         with count_games() as self._count:
             return self._run(examples)
 
@@ -230,7 +230,7 @@ class HypothesisRun:
             pairs[script] *= 2 if doubled[script] else 1  # as many as it has played so far
             if (
                 z[script] <= doubled[script] * _PROMISING
-                or doubled[script] == SPACES[self._protocol].doublings
+                or doubled[script] == SPACES[self._protocol].budget.doublings
             ):
                 del z[script]
 

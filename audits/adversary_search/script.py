@@ -117,14 +117,30 @@ class Step(ABC):
 
 
 @attrs.frozen(kw_only=True)
+class SearchBudget:
+    """How much a search under a protocol plays, unless its caller says otherwise.
+
+    examples: adversaries. pairs: of games at least, with which adversaries are weighed. calls: games that one
+    may cost on average, in both worlds, where each is a call. doublings: of the games of one that is obvious,
+    at most.
+    """
+
+    examples: int = 1_000
+    pairs: int = 256
+    calls: int = 256
+    doublings: int = 4
+
+
+INTERACTIVE = SearchBudget(examples=250, pairs=2_048, calls=1_536, doublings=6)  # of views of many replies
+
+
+@attrs.frozen(kw_only=True)
 class SearchSpace:
     """What a search may draw for a protocol.
 
     draw: of a learner, a protocol, the most rounds and the user's data, the kinds of scripts.
     opening: the moves before the first step, after the training sets.
     rounds: of a game at most, unless a setting of the learner is larger; 0: a game has none.
-    pairs: of games at least, with which adversaries are weighed. calls: games that one may cost on average,
-    in both worlds, where each is a call. doublings: of the games of one that is obvious, at most.
     obvious: of a learner and a protocol, scripts that are played before others, the simplest first.
     simplify: of a learner and a script, simpler ones that may show the same.
     scores: of views, further simple scores that may distinguish the worlds.
@@ -134,9 +150,7 @@ class SearchSpace:
     steps: tuple[type[Step], ...] = ()
     opening: tuple[type[Move], ...] = ()
     rounds: int = 0
-    pairs: int = 256
-    calls: int = 256
-    doublings: int = 4
+    budget: SearchBudget = SearchBudget()
     obvious: Callable[[Learner, str], Iterator[Script]] = lambda learner, protocol: iter(())
     simplify: Callable[[Learner, Script], Iterator[Script]] = lambda learner, script: iter(())
     scores: Callable[[ViewCounts], Iterable[Score]] = lambda views: ()

@@ -7,7 +7,7 @@ from typing import Any
 
 from arena import InvalidArgument, Relation
 from arena.privacy_curves import PrivacyCurve
-from audits.adversary_search.adversary_search import ERROR, EXAMPLES, SearchProgress
+from audits.adversary_search.adversary_search import ERROR, SearchProgress
 from audits.adversary_search.adversary_search import search as search_adversary
 from audits.adversary_search.odometer_search import EXAMPLES as ODOMETER_EXAMPLES
 from audits.adversary_search.odometer_search import OdometerResult, reports_loss, search_odometer
@@ -34,7 +34,7 @@ def search(
     curve: PrivacyCurve | str | None = None,
     protocol: str | None = None,
     error: float = ERROR,
-    examples: int = EXAMPLES,
+    examples: int | None = None,
     games: int | None = None,
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
@@ -50,7 +50,8 @@ def search(
         tried, too; for a function also a strategy: `audits.table`, `audits.records`, or any of Hypothesis.
     epsilon, delta: the claim, ε in nats; default: the learner's.
     error: the probability, at most, that the whole search refutes a true claim.
-    examples: the number of adversaries to try. games: in each world to confirm one, at most.
+    examples: the number of adversaries to try; default: that of the protocol, 250 or 1,000.
+    games: in each world to confirm one, at most.
     max_calls, max_seconds, announce: as in `audits.audit`; with a limit, one process searches.
     progress: called after every adversary.
 
@@ -65,9 +66,8 @@ def search(
     player = configure_learner(learner, asked["learner"], sample)
     if reports_loss(player) and epsilon is None:
         few = {name: value for name, value in (("games", games),) if value is not None}
-        return search_odometer(
-            player, error=error, examples=min(examples, ODOMETER_EXAMPLES), seed=seed, **few
-        )
+        tried = ODOMETER_EXAMPLES if examples is None else min(examples, ODOMETER_EXAMPLES)
+        return search_odometer(player, error=error, examples=tried, seed=seed, **few)
     curve, epsilon, delta = resolve_curve(curve, epsilon, delta, player)
     epsilon, delta = resolve_claim(player, epsilon, delta, purpose="refute", option="epsilon=..., in nats")
     for name, value in (("epsilon", epsilon), ("delta", delta), ("error", error)):

@@ -11,7 +11,7 @@ import click
 from arena import InvalidArgument
 from arena.settings import check_value, less_than, more_than
 from audits.adversary_search import SPACES
-from audits.adversary_search.adversary_search import ERROR, EXAMPLES, SearchProgress
+from audits.adversary_search.adversary_search import ERROR, SearchProgress
 from audits.adversary_search.odometer_search import OdometerResult, reports_loss
 from audits.api.search import search as search_adversary
 from audits.cli import INTERRUPTED, REFUTED
@@ -57,7 +57,11 @@ class SearchOptions(SeedOption, LimitOptions, ClaimOptions, DataOptions):
         help="The probability that the search refutes a true claim is at most 1 minus this.",
     )
     error: float | None = option("--error", hidden=True)
-    examples: int = option("--examples", metavar="N", default=EXAMPLES, help="Number of adversaries to try.")
+    examples: int | None = option(
+        "--examples",
+        metavar="N",
+        help="Number of adversaries to try. Default: that of the protocol, 250 or 1,000.",
+    )
     games: int | None = option(
         "--games",
         metavar="N",

@@ -45,10 +45,11 @@ ERROR = 0.05  # of a search of a correct learner: large enough to be measured
 
 @attrs.frozen
 class Correct:
-    """A learner whose claim is true, and the protocol under which it is searched."""
+    """A learner whose claim is true, the protocol under which it is searched, and settings of the search."""
 
     spec: Learner
     protocol: str
+    budget: dict[str, Any] = attrs.field(factory=lambda: SMALL, eq=False)
 
     @property
     def name(self) -> str:
@@ -56,7 +57,7 @@ class Correct:
 
     def search(self, seed: int, *, error: float = ERROR) -> SearchResult:
         """A search that refutes the claim with probability at most `error`."""
-        return run_search(self.spec, protocol=self.protocol, seed=seed, error=error, **SMALL)
+        return run_search(self.spec, protocol=self.protocol, seed=seed, error=error, **self.budget)
 
 
 # Updates come within about fifteen mistakes.

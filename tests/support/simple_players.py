@@ -172,6 +172,7 @@ class Scripted(Adversary):
         "SpecialRound",
         "Stream",
         "FixedStream",
+        "Session",
     )
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:

@@ -49,6 +49,7 @@ from audits.adversary_search.script import (
     Memory,
     Point,
     Script,
+    SearchBudget,
     SearchSpace,
     Step,
     as_point,
@@ -256,4 +257,4 @@ def _draw_runs(
 
 
 # Leaks of noisy steps are seldom clear.
-SPACES[TrainingRun.name] = SearchSpace(draw=_draw_runs, opening=(Advance,), pairs=1_024)
+SPACES[TrainingRun.name] = SearchSpace(draw=_draw_runs, opening=(Advance,), budget=SearchBudget(pairs=1_024))

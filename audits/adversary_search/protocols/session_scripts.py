@@ -25,6 +25,7 @@ from audits.adversary_search.protocols.session_probes import Queries, list_alike
 from audits.adversary_search.record_strategies import check_relation, neighbouring_records
 from audits.adversary_search.script import (
     ENDS,
+    INTERACTIVE,
     LAST_IS_1,
     ODD,
     SEEN,
@@ -337,9 +338,7 @@ SPACES[Session.name] = SearchSpace(
     draw=_draw_kinds,
     steps=(AskQuery, AskByReplies, AskDifferent, OpenSession, StopSession),
     rounds=ROUNDS,
-    pairs=2_048,
-    calls=1_536,
-    doublings=6,
+    budget=INTERACTIVE,
     obvious=_list_obvious,
     simplify=_list_simpler,
 )

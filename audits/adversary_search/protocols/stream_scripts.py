@@ -41,7 +41,7 @@ from audits.adversary_search.protocols.stream_steps import (
     SwapScore,
 )
 from audits.adversary_search.record_strategies import neighbouring_records
-from audits.adversary_search.script import SPACES, Point, Script, SearchSpace, Step
+from audits.adversary_search.script import INTERACTIVE, SPACES, Point, Script, SearchSpace, Step
 
 Pair = tuple[StreamRecords, StreamRecords]
 
@@ -307,9 +307,7 @@ for _name, _steps in ((Stream.name, (Arrivals, React, Differ)), (FixedStream.nam
         draw=_draw_streams,
         steps=_steps,
         rounds=MAX_ROUNDS,
-        pairs=2_048,
-        calls=1_536,
-        doublings=6,
+        budget=INTERACTIVE,
         obvious=_list_obvious,
         simplify=_list_simpler,
         scores=list_clipped_sums,

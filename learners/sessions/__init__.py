@@ -1,0 +1,1 @@
+"""Learners that answer queries in sessions."""
