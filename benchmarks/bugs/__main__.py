@@ -14,7 +14,6 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import attrs
@@ -28,7 +27,6 @@ from benchmarks.bugs import collection, page
 from benchmarks.bugs.collection import BUGS, find_bug
 from benchmarks.bugs.schemas import search_bug
 
-RECORDS = page.RECORDS
 FORMS = ("bug", "twin")
 _MOST_LETTERS = 120
 
@@ -97,12 +95,12 @@ def choose_tasks(known: Iterable[dict[str, str]], tasks: Sequence[Task]) -> list
     return [task for task in tasks if done.get(task.key, 0.0) < task.seconds]
 
 
-def write_records(rows: Iterable[dict[str, Any]], path: Path = RECORDS) -> None:
+def write_records(rows: Iterable[dict[str, Any]]) -> None:
     """Write all records, the latest of each search, in the order of the collection."""
     latest = {(row["bug"], row["form"], str(row["seed"])): row for row in rows}
     order = {bug.name: place for place, bug in enumerate(BUGS)}
     kept = sorted((key for key in latest if key[0] in order), key=lambda key: (order[key[0]], *key[1:]))
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with page.RECORDS.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, page.COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(latest[key] for key in kept)

@@ -23,7 +23,8 @@ REFUTED = "refuted"
 Row = Mapping[str, str]
 
 
-def read_records(path: Path = RECORDS) -> list[dict[str, str]]:
+def read_records(path: Path | None = None) -> list[dict[str, str]]:
+    path = RECORDS if path is None else path
     if not path.exists():
         return []
     with path.open(encoding="utf-8", newline="") as file:
