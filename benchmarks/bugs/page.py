@@ -7,8 +7,6 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from tabulate import tabulate
-
 from benchmarks.bugs.bug import Bug
 from benchmarks.bugs.collection import BUGS
 
