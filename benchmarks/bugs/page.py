@@ -75,11 +75,9 @@ def write_tables(rows: Sequence[Row], peers: Mapping[str, str]) -> str:
     kinds = list_kinds()
     parts = [f"{len(BUGS)} bugs of {len(kinds)} kinds. {summarise(rows)}\n"]
     for kind, bugs in kinds.items():
-        lines = [describe_row(bug, rows, peers) for bug in bugs]
-        cells = [[cell.replace("|", "\\|") for cell in line] for line in lines]
-        parts.append(
-            f"### {kind.capitalize()}\n\n{tabulate(cells, HEADERS, 'github', disable_numparse=True)}\n"
-        )
+        lines = [HEADERS, ["---"] * len(HEADERS), *(describe_row(bug, rows, peers) for bug in bugs)]
+        table = ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
+        parts.append("\n".join([f"### {kind.capitalize()}", "", *table, ""]))
     return "\n".join(parts)
 
 

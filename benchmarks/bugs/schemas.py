@@ -46,7 +46,7 @@ def make_data(schema: Schema, relation: str) -> st.SearchStrategy[Any]:
 
 def search_bug(bug: Bug, *, twin: bool = False, **options: Any) -> Any:
     """What `audits.search` finds unaided. options: seed, max_seconds, max_calls, ..."""
-    mechanism = bug.twin if twin else bug.mechanism
+    mechanism = bug.choose(twin)
     data = make_data(bug.schema, bug.relation)
     if bug.form == SESSION:
         session = audits.session(
