@@ -41,6 +41,7 @@ class Bug:
     queries: that a session may be asked. asked: those, in order, that show the violation.
     worlds: two neighbouring data sets, as lists of records, that show the violation.
     look: what of a release shows it, if that is hard to see; a function of the release.
+    coins: "given", or "own" of a function f(data) that draws from elsewhere, as some libraries do.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Bug:
     queries: Sequence[Any] = field(default=())
     asked: Sequence[Any] = field(default=())
     look: Callable[[Any], Any] | None = None
+    coins: str = "given"
 
     def choose(self, twin: bool) -> Callable[..., Any]:
         """The mechanism, or the twin. Raises: ValueError, if there is none, as of a released library."""
@@ -135,7 +137,7 @@ def play(bug: Bug, records: Sequence[Any], rng: np.random.Generator, *, twin: bo
     if bug.form == STREAM:
         stream = mechanism(rng)
         return [stream.update(record) for record in data]
-    return mechanism(data, rng)
+    return mechanism(data) if bug.coins == "own" else mechanism(data, rng)
 
 
 def find_gaussian_scale(epsilon: float, delta: float) -> float:

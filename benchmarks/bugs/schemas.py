@@ -81,11 +81,14 @@ def audit_pair(bug: Bug, *, twin: bool = False, games: int = PAIR_GAMES, seed: i
     )
 
 
-def make_release(bug: Bug, *, twin: bool = False) -> Callable[[list[int], np.random.Generator], Any]:
+def make_release(bug: Bug, *, twin: bool = False) -> Callable[..., Any]:
     """A function that receives the number of a world, and releases what is to be looked at."""
 
     def release(world: list[int], rng: np.random.Generator) -> Any:
         shown = play(bug, bug.worlds[world[0]], rng, twin=twin)
         return shown if bug.look is None else bug.look(shown)
 
-    return release
+    def release_with_own_coins(world: list[int]) -> Any:
+        return release(world, np.random.default_rng())
+
+    return release_with_own_coins if bug.coins == "own" else release
