@@ -8,6 +8,8 @@ WORKERS ?= 2
 LIBRARIES := accounting diffprivlib jax-privacy opacus opendp
 # Other tools that audit, each with its pinned packages in benchmarks/anchors/requirements-TOOL.txt.
 ANCHORS := jax-privacy privacy-estimates
+# Libraries of which a release with reported bugs is searched, each with its pinned packages.
+BUGGY := diffprivlib opendp
 # Tools that no package index has: each compares with a checkout, where its variable names one.
 PEERS := $(if $(DP_SNIPER),dp-sniper) $(if $(STATDP),statdp) $(if $(DP_AUDITORIUM),dp-auditorium)
 
@@ -93,6 +95,10 @@ bench-search: .venv/ready  ## a thousand searches of each correct learner (hours
 bench-bugs: .venv/ready  ## reported privacy bugs, searched unaided, with their twins: docs/bugs.md; resumable (hours; OPTIONS="NAME --seeds 1")
 	@OPENBLAS_NUM_THREADS=1 .venv/bin/python -m benchmarks.bugs --jobs $(WORKERS) $(OPTIONS)
 
+bugs-libraries: $(BUGGY:%=.venv-bugs-%/ready)  ## reported bugs in releases of libraries, searched unaided in environments of their own; resumable
+	@for library in $(BUGGY); do OPENBLAS_NUM_THREADS=1 POLARS_MAX_THREADS=1 RUST_LIB_BACKTRACE=0 \
+		.venv-bugs-$$library/bin/python -m benchmarks.bugs.releases $$library $(OPTIONS) || exit 1; done
+
 bench-suite: .venv/ready  ## the mechanisms of the literature: exact and certified loss, seconds
 	@.venv/bin/python -m benchmarks.suite
 
@@ -145,7 +151,7 @@ format: .venv/ready  ## format the code, and mend what can be mended unasked
 	@.venv/bin/ruff format --quiet .
 
 clean:  ## remove the environments and everything made
-	@rm -rf .venv .venv-docs .venv-lowest $(LIBRARIES:%=.venv-%) .venv-anchors-* .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist *.egg-info
+	@rm -rf .venv .venv-docs .venv-lowest $(LIBRARIES:%=.venv-%) .venv-anchors-* .venv-bugs-* .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist *.egg-info
 	@find $(PACKAGES) tests -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/ready: setup.cfg pyproject.toml
@@ -161,6 +167,11 @@ clean:  ## remove the environments and everything made
 $(LIBRARIES:%=.venv-%/ready): .venv-%/ready: setup.cfg pyproject.toml
 	$(call environment,.venv-$*)
 	@.venv-$*/bin/python $(INSTALL) -e '.[$*,test]'
+	@touch $@
+
+$(BUGGY:%=.venv-bugs-%/ready): .venv-bugs-%/ready: benchmarks/bugs/releases/requirements-%.txt setup.cfg
+	$(call environment,.venv-bugs-$*)
+	@.venv-bugs-$*/bin/python $(INSTALL) -e . -r $<
 	@touch $@
 
 $(ANCHORS:%=.venv-anchors-%/ready): .venv-anchors-%/ready: benchmarks/anchors/requirements-%.txt

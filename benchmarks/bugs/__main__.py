@@ -25,10 +25,10 @@ from arena.engine import count_games
 from audits.runs import limits
 from audits.runs.workers import map_in_order
 from benchmarks.bugs import collection, page
+from benchmarks.bugs.bug import Bug
 from benchmarks.bugs.collection import BUGS, find_bug
 from benchmarks.bugs.schemas import search_bug
 
-RECORDS = page.RECORDS
 FORMS = ("bug", "twin")
 _MOST_LETTERS = 120
 
@@ -47,6 +47,10 @@ class Task:
 
 def run_search(task: Task) -> dict[str, Any]:
     """A row of the records."""
+    return record_search(find_bug(task.name), task)
+
+
+def record_search(bug: Bug, task: Task) -> dict[str, Any]:
     limits.clock = time.process_time  # what `max_seconds` counts
     row = {"bug": task.name, "form": task.form, "seed": task.seed, "seconds": task.seconds}
     start = time.process_time()
@@ -54,7 +58,7 @@ def run_search(task: Task) -> dict[str, Any]:
         warnings.simplefilter("ignore")
         try:
             found = search_bug(
-                find_bug(task.name),
+                bug,
                 twin=task.form == "twin",
                 seed=task.seed,
                 max_seconds=task.seconds,
@@ -97,15 +101,19 @@ def choose_tasks(known: Iterable[dict[str, str]], tasks: Sequence[Task]) -> list
     return [task for task in tasks if done.get(task.key, 0.0) < task.seconds]
 
 
-def write_records(rows: Iterable[dict[str, Any]], path: Path = RECORDS) -> None:
+def write_records(rows: Iterable[dict[str, Any]]) -> None:
     """Write all records, the latest of each search, in the order of the collection."""
     latest = {(row["bug"], row["form"], str(row["seed"])): row for row in rows}
     order = {bug.name: place for place, bug in enumerate(BUGS)}
     kept = sorted((key for key in latest if key[0] in order), key=lambda key: (order[key[0]], *key[1:]))
+    write_rows((latest[key] for key in kept), page.RECORDS)
+
+
+def write_rows(rows: Iterable[dict[str, Any]], path: Path) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, page.COLUMNS, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(latest[key] for key in kept)
+        writer.writerows(rows)
 
 
 @click.command()

@@ -46,15 +46,13 @@ def sum_in_eight_bits_twin(values, rng):
 
 
 def sum_tree(counts, rng):
-    """The counts of two leaves and of their parent, in 32 bits."""
-    leaves = counts.astype(np.int64)
-    parent = np.int64(leaves.sum()).astype(np.int32)
-    return [int(value) + draw_discrete_laplace(rng, 2.0) for value in (*leaves, parent)]
+    """The counts of two leaves and of their parent, which holds numbers of 32 bits."""
+    parent = (counts.sum() + 2**31) % 2**32 - 2**31
+    return [float(value) + rng.laplace(scale=2) for value in (*counts, parent)]
 
 
 def sum_tree_twin(counts, rng):
-    leaves = counts.astype(np.int64)
-    return [int(value) + draw_discrete_laplace(rng, 2.0) for value in (*leaves, leaves.sum())]
+    return [float(value) + rng.laplace(scale=2) for value in (*counts, counts.sum())]
 
 
 def find_last_bit(number):

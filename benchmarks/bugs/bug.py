@@ -41,6 +41,7 @@ class Bug:
     queries: that a session may be asked. asked: those, in order, that show the violation.
     worlds: two neighbouring data sets, as lists of records, that show the violation.
     look: what of a release shows it, if that is hard to see; a function of the release.
+    coins: "given", or "own" of a function f(data) that draws from elsewhere, as some libraries do.
     """
 
     name: str
@@ -52,13 +53,20 @@ class Bug:
     epsilon: float
     schema: Schema
     mechanism: Callable[..., Any]
-    twin: Callable[..., Any]
     worlds: tuple[Sequence[Any], Sequence[Any]]
+    twin: Callable[..., Any] | None = None
     delta: float = 0.0
     form: str = FUNCTION
     queries: Sequence[Any] = field(default=())
     asked: Sequence[Any] = field(default=())
     look: Callable[[Any], Any] | None = None
+    coins: str = "given"
+
+    def choose(self, twin: bool) -> Callable[..., Any]:
+        """The mechanism, or the twin. Raises: ValueError, if there is none, as of a released library."""
+        if twin and self.twin is None:
+            raise ValueError(f"{self.name} has no twin")
+        return self.twin if twin and self.twin is not None else self.mechanism
 
 
 def integers(low: int, high: int) -> Field:
@@ -121,7 +129,7 @@ def _find_dtype(part: Field) -> str:
 
 def play(bug: Bug, records: Sequence[Any], rng: np.random.Generator, *, twin: bool = False) -> Any:
     """One release of the mechanism or its twin; of a session the answers to `asked`, of a stream all."""
-    mechanism = bug.twin if twin else bug.mechanism
+    mechanism = bug.choose(twin)
     data = build_data(bug.schema, records)
     if bug.form == SESSION:
         session = mechanism(data, rng)
@@ -129,7 +137,7 @@ def play(bug: Bug, records: Sequence[Any], rng: np.random.Generator, *, twin: bo
     if bug.form == STREAM:
         stream = mechanism(rng)
         return [stream.update(record) for record in data]
-    return mechanism(data, rng)
+    return mechanism(data) if bug.coins == "own" else mechanism(data, rng)
 
 
 def find_gaussian_scale(epsilon: float, delta: float) -> float:

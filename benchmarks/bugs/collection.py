@@ -53,7 +53,7 @@ def describe_bug(bug: Bug) -> dict[str, Any]:
     }
     entry |= {
         part: f"{function.__module__}:{function.__qualname__}"
-        for part, function in (("mechanism", bug.mechanism), ("twin", bug.twin))
+        for part, function in (("mechanism", bug.choose(twin=False)), ("twin", bug.choose(twin=True)))
     }
     entry |= {"schema": bug.schema, "world_0": bug.worlds[0], "world_1": bug.worlds[1]}
     if bug.asked:

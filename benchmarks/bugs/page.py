@@ -7,8 +7,6 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from tabulate import tabulate
-
 from benchmarks.bugs.bug import Bug
 from benchmarks.bugs.collection import BUGS
 
@@ -23,7 +21,8 @@ REFUTED = "refuted"
 Row = Mapping[str, str]
 
 
-def read_records(path: Path = RECORDS) -> list[dict[str, str]]:
+def read_records(path: Path | None = None) -> list[dict[str, str]]:
+    path = RECORDS if path is None else path
     if not path.exists():
         return []
     with path.open(encoding="utf-8", newline="") as file:
@@ -76,11 +75,9 @@ def write_tables(rows: Sequence[Row], peers: Mapping[str, str]) -> str:
     kinds = list_kinds()
     parts = [f"{len(BUGS)} bugs of {len(kinds)} kinds. {summarise(rows)}\n"]
     for kind, bugs in kinds.items():
-        lines = [describe_row(bug, rows, peers) for bug in bugs]
-        cells = [[cell.replace("|", "\\|") for cell in line] for line in lines]
-        parts.append(
-            f"### {kind.capitalize()}\n\n{tabulate(cells, HEADERS, 'github', disable_numparse=True)}\n"
-        )
+        lines = [HEADERS, ["---"] * len(HEADERS), *(describe_row(bug, rows, peers) for bug in bugs)]
+        table = ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
+        parts.append("\n".join([f"### {kind.capitalize()}", "", *table, ""]))
     return "\n".join(parts)
 
 

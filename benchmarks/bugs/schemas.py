@@ -46,7 +46,7 @@ def make_data(schema: Schema, relation: str) -> st.SearchStrategy[Any]:
 
 def search_bug(bug: Bug, *, twin: bool = False, **options: Any) -> Any:
     """What `audits.search` finds unaided. options: seed, max_seconds, max_calls, ..."""
-    mechanism = bug.twin if twin else bug.mechanism
+    mechanism = bug.choose(twin)
     data = make_data(bug.schema, bug.relation)
     if bug.form == SESSION:
         session = audits.session(
@@ -81,11 +81,14 @@ def audit_pair(bug: Bug, *, twin: bool = False, games: int = PAIR_GAMES, seed: i
     )
 
 
-def make_release(bug: Bug, *, twin: bool = False) -> Callable[[list[int], np.random.Generator], Any]:
+def make_release(bug: Bug, *, twin: bool = False) -> Callable[..., Any]:
     """A function that receives the number of a world, and releases what is to be looked at."""
 
     def release(world: list[int], rng: np.random.Generator) -> Any:
         shown = play(bug, bug.worlds[world[0]], rng, twin=twin)
         return shown if bug.look is None else bug.look(shown)
 
-    return release
+    def release_with_own_coins(world: list[int]) -> Any:
+        return release(world, np.random.default_rng())
+
+    return release_with_own_coins if bug.coins == "own" else release
