@@ -13,8 +13,6 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-import attrs
-
 from arena.errors import RAISED, InvalidArgument, NothingTested, describe_error, suggest_extra
 from arena.settings import at_least, check_value, less_than, more_than, number, whole
 from audits.adversary_search.adversary_search import ERROR
