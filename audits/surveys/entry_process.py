@@ -129,7 +129,7 @@ def _audit(
             return _play_adversaries(entry, mechanism, task, result, seconds)
         found = search(
             watch_mechanism(mechanism, state, (make_mechanism, (task.library, task.catalogue, task.name))),
-            data=_make_data(entry),
+            data=make_data(entry),
             **claim,
             error=task.error,
             seed=task.seed,
@@ -204,7 +204,8 @@ def _certify_more(found: SearchResult, seconds: float) -> SearchResult:
     return attrs.evolve(found, verdict=verdict) if better else found
 
 
-def _make_data(entry: Entry) -> Any:
+def make_data(entry: Entry) -> Any:
+    """The strategy of the data of an entry, or what else it gives for them."""
     is_maker = callable(entry.data) and not hasattr(entry.data, "flatmap")
     return entry.data() if is_maker else entry.data
 

@@ -35,18 +35,16 @@ class CallState:
         return cls(path)
 
     def watch(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function, whose calls are noted. A process that it forks ends where the function returns."""
-        numbers = self._numbers
+        """The function, whose calls are noted, and whose forks end: see `end_forks`."""
+        numbers, guarded = self._numbers, end_forks(function)
 
         @functools.wraps(function)
         def call(*arguments: Any, **named: Any) -> Any:
-            process, outer = os.getpid(), numbers[0]
+            outer = numbers[0]
             numbers[0] = outer or time.monotonic()
             try:
-                return function(*arguments, **named)
+                return guarded(*arguments, **named)
             finally:
-                if os.getpid() != process:
-                    os._exit(0)
                 numbers[0] = outer
 
         return call
@@ -67,6 +65,20 @@ class CallState:
     @property
     def forks(self) -> int:
         return int(self._numbers[1])
+
+
+def end_forks(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function. A process that it forks ends where the function returns there, and plays no games."""
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        process = os.getpid()
+        try:
+            return function(*arguments, **named)
+        finally:
+            if os.getpid() != process:
+                os._exit(0)
+
+    return call
 
 
 def watch_mechanism(mechanism: Any, state: CallState, rebuild: Rebuild) -> Any:
@@ -92,7 +104,7 @@ class WatchedFunction:
 
     def __init__(self, function: Any, rebuild: Rebuild, state: CallState | None = None) -> None:
         self.function, self._rebuild = function, rebuild
-        self._call = function if state is None else state.watch(function)
+        self._call = end_forks(function) if state is None else state.watch(function)
         self.__name__ = self.__qualname__ = getattr(function, "__name__", type(function).__name__)
         self.__wrapped__ = function  # for its signature
 
