@@ -42,7 +42,7 @@ from audits.tournaments.cells import explain
 
 _MOST_WARNINGS = 5  # texts that are kept
 _MOST_LETTERS = 2_000  # of a reason, a failure, or the code of a pair
-_BOUND_GAMES = 10_000  # in each world, for the bound of a claim that is refuted
+_BOUND_GAMES = 5_000  # in each world, for the bound of a claim that is refuted
 _LEAST_SECONDS = 1.0  # that are left to a search
 TRACE = getattr(signal, "SIGUSR1", None)  # has the process print where it is
 
@@ -141,15 +141,19 @@ def _audit(
             raise InvalidArgument("a survey audits claims, and no odometers")
     except UnreadableClaim as error:
         return attrs.evolve(result, outcome=UNREADABLE, reason=_shorten(explain(error)))
-    except InvalidArgument as error:
-        outcome = TOO_SLOW if error.rule.startswith(SECONDS) else FAILED
-        return attrs.evolve(result, outcome=outcome, reason=_shorten(explain(error)))
-    except NothingTested as error:
-        outcome = TOO_SLOW if explain_stop(SECONDS) in str(error) else FAILED
-        return attrs.evolve(result, outcome=outcome, reason=_shorten(str(error)))
     except (MemoryError, *RAISED) as error:
-        return attrs.evolve(result, outcome=FAILED, reason=_shorten(describe_error(error)))
-    return _read_search(result, _certify_more(found, seconds / 2))
+        outcome, reason = _explain_refusal(error)
+        if 0 < state.calls == state.failed:
+            outcome, reason = FAILED, f"it raised in all of {state.calls:,} calls, first {state.failure}"
+        return attrs.evolve(result, outcome=outcome, reason=_shorten(reason))
+    return _read_search(result, _certify_more(found, seconds / 2, task.max_calls))
+
+
+def _explain_refusal(error: BaseException) -> tuple[str, str]:
+    """The outcome of an entry whose search raised, and the reason."""
+    late = isinstance(error, InvalidArgument) and error.rule.startswith(SECONDS)
+    late = late or (isinstance(error, NothingTested) and explain_stop(SECONDS) in str(error))
+    return TOO_SLOW if late else FAILED, explain(error)
 
 
 def _play_adversaries(
@@ -188,15 +192,15 @@ def _play_adversaries(
 def _say_nothing(text: str) -> None: ...
 
 
-def _certify_more(found: SearchResult, seconds: float) -> SearchResult:
+def _certify_more(found: SearchResult, seconds: float, max_calls: int | None) -> SearchResult:
     """The search with the bound of more games: those that confirm it, which stopped when the claim was
     refuted, and others after them."""
     if found.plan is None:
         return found
     games = max(found.plan.games, _BOUND_GAMES)
-    plan = attrs.evolve(found.plan, until_refuted=False, games=games).fit_blocks(None, seconds)
+    plan = attrs.evolve(found.plan, until_refuted=False, games=games)
     try:
-        with Limits(None, seconds) as limits:
+        with Limits(max_calls, seconds) as limits:
             verdict = run(plan, limits=limits, announce=_say_nothing)
     except ArenaError:  # the bound so far is valid
         return found

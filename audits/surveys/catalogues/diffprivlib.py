@@ -219,16 +219,16 @@ def _numbers(least: int = 1, *, missing: bool = False) -> Any:
     return records(st.one_of(number, st.just(math.nan)) if missing else number, pack=np.array, min_size=least)
 
 
-def _numbers_beside_zero() -> Any:
-    """Numbers, missing or not, and a 0 that everybody knows."""
-    return records(st.one_of(st.floats(0, 1), st.just(math.nan)), pack=_append_zero, min_size=1)
+def _few_numbers(least: float = 0.0) -> Any:
+    """Numbers among data of which eight are missing and one is public."""
+    return records(st.floats(least, least + 1), pack=partial(_append_missing, least), min_size=1)
 
 
-def _append_zero(numbers: list[float]) -> np.ndarray:
-    return np.array([*numbers, 0.0])
+def _append_missing(public: float, numbers: list[float]) -> np.ndarray:
+    return np.array([*numbers, public, *[math.nan] * 8])
 
 
-_PRESENT = "The data end with a public 0, so that not all values are missing."
+_MISSING = "Eight values are missing, and one is public, in both worlds."
 
 
 def _make_tool(name: str, settings: dict[str, Any]) -> Callable[..., Any]:
@@ -256,7 +256,7 @@ for _name in ("mean", "var", "std", "sum", "median"):
     _add_tool(_name, partial(_points, 2), "by column", bounds=(0, 1), axis=0)
 for _name in ("nanmean", "nanvar", "nanstd", "nansum"):
     _add_tool(_name, partial(_numbers, missing=True), bounds=(0, 1))
-    _add_tool(_name, _numbers_beside_zero, "one value present", note=_PRESENT, bounds=(0, 1))
+    _add_tool(_name, _few_numbers, "eight values missing", note=_MISSING, bounds=(0, 1))
 _add_tool("count_nonzero", lambda: records(st.integers(0, 1), pack=np.array, min_size=1))
 _add_tool("quantile", _numbers, quant=[0.25, 0.75], bounds=(0, 1))
 _add_tool("percentile", _numbers, percent=90, bounds=(0, 1))
