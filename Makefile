@@ -62,7 +62,7 @@ check-slow: .venv/ready  ## the slow tests
 
 check-libraries: $(LIBRARIES:%=.venv-%/ready)  ## the tests with other libraries, in an environment for each (minutes; PyTorch and JAX are large)
 	@for library in $(LIBRARIES); do echo "== $$library"; \
-		tests=tests/learners/foreign; \
+		tests="tests/learners/foreign tests/audits/surveys/test_shipped_catalogues.py"; \
 		test $$library = accounting && tests="tests/arena/privacy_curves tests/learners/mechanisms/test_accountant.py"; \
 		OMP_NUM_THREADS=1 .venv-$$library/bin/$(PYTEST) -rs $$tests || exit 1; done
 

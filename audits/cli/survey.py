@@ -54,7 +54,7 @@ class SurveyOptions(LedgerOption, SeedOption):
     confidence: float = option(
         "--confidence",
         default=1 - ERROR,
-        help="The probability that a true claim is refuted is at most 1 minus this, for each entry by itself.",
+        help="The probability that a true claim is refuted is at most 1 minus this, for each entry.",
     )
     jobs: int = option("--jobs", "-j", metavar="N", default=1, help="Number of entries at a time.")
     html: str | None = file_option("--html", "Also write the page of the survey.", "HTML report")

@@ -33,7 +33,8 @@ class Entry:
     make: without arguments, returns what `audits.search` takes: a function, a model, a learner or its name.
     epsilon, delta, curve: as of `audits.search`. claim: in their place, a function of the mechanism that
     returns ε, (ε, δ), a privacy curve or a `Claim`. neighbours, data: as of `audits.search`; data may be
-    a function that returns them. note: on which reading of the library's documentation the claim rests.
+    a function that returns them. against: names of adversaries that a learner plays in place of a search.
+    note: on which reading of the library's documentation the claim rests.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Entry:
     claim: Callable[[Any], Any] | None = None
     neighbours: Relation | str | None = None
     data: Any = None
+    against: tuple[str, ...] = ()
     note: str = ""
 
     def read_claim(self, mechanism: Any) -> dict[str, Any]:

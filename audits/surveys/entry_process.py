@@ -16,12 +16,13 @@ from typing import Any
 
 import attrs
 
-from arena import ArenaError, InvalidArgument, NothingTested
+from arena import ArenaError, Claim, InvalidArgument, NothingTested
 from arena.capabilities import read_schema
 from arena.errors import RAISED, describe_error
 from arena.records import Records
 from arena.schemas.differences import show_pair
 from audits.adversary_search.search_report import SearchResult, describe_score
+from audits.api.audit import audit
 from audits.api.search import search
 from audits.runs.limits import SECONDS, Limits, explain_stop
 from audits.runs.run import run
@@ -41,15 +42,15 @@ from audits.tournaments.cells import explain
 
 _MOST_WARNINGS = 5  # texts that are kept
 _MOST_LETTERS = 2_000  # of a reason, a failure, or the code of a pair
-_BOUND_GAMES = 10_000  # in each world, for the bound of a claim that is refuted
+_BOUND_GAMES = 5_000  # in each world, for the bound of a claim that is refuted
 _LEAST_SECONDS = 1.0  # that are left to a search
 TRACE = getattr(signal, "SIGUSR1", None)  # has the process print where it is
 
 
 @attrs.frozen(kw_only=True)
 class EntryTask:
-    """What the process of an entry is asked for. library, catalogue: as of `load_catalogue`. max_seconds: from
-    the start of the process."""
+    """What the process of an entry is asked for. library, catalogue: as of `load_catalogue`. max_seconds:
+    from the start of the process."""
 
     library: str
     catalogue: str | None
@@ -124,48 +125,91 @@ def _audit(
         seconds = task.max_seconds - (time.monotonic() - started)
         if seconds < _LEAST_SECONDS:
             return attrs.evolve(result, outcome=TOO_SLOW, reason="making it took all the time")
+        if entry.against:
+            return _play_adversaries(entry, mechanism, task, result, seconds)
         found = search(
             watch_mechanism(mechanism, state, (make_mechanism, (task.library, task.catalogue, task.name))),
-            data=_make_data(entry),
+            data=make_data(entry),
             **claim,
             error=task.error,
             seed=task.seed,
             max_seconds=seconds,
             max_calls=task.max_calls,
-            announce=lambda text: None,
+            announce=_say_nothing,
         )
         if not isinstance(found, SearchResult):
             raise InvalidArgument("a survey audits claims, and no odometers")
     except UnreadableClaim as error:
         return attrs.evolve(result, outcome=UNREADABLE, reason=_shorten(explain(error)))
-    except InvalidArgument as error:
-        outcome = TOO_SLOW if error.rule.startswith(SECONDS) else FAILED
-        return attrs.evolve(result, outcome=outcome, reason=_shorten(explain(error)))
-    except NothingTested as error:
-        outcome = TOO_SLOW if explain_stop(SECONDS) in str(error) else FAILED
-        return attrs.evolve(result, outcome=outcome, reason=_shorten(str(error)))
     except (MemoryError, *RAISED) as error:
-        return attrs.evolve(result, outcome=FAILED, reason=_shorten(describe_error(error)))
-    return _read_search(result, _certify_more(found, seconds / 2))
+        outcome, reason = _explain_refusal(error)
+        if 0 < state.calls == state.failed:
+            outcome, reason = FAILED, f"it raised in all of {state.calls:,} calls, first {state.failure}"
+        return attrs.evolve(result, outcome=outcome, reason=_shorten(reason))
+    return _read_search(result, _certify_more(found, seconds / 2, task.max_calls))
 
 
-def _certify_more(found: SearchResult, seconds: float) -> SearchResult:
+def _explain_refusal(error: BaseException) -> tuple[str, str]:
+    """The outcome of an entry whose search raised, and the reason."""
+    late = isinstance(error, InvalidArgument) and error.rule.startswith(SECONDS)
+    late = late or (isinstance(error, NothingTested) and explain_stop(SECONDS) in str(error))
+    return TOO_SLOW if late else FAILED, explain(error)
+
+
+def _play_adversaries(
+    entry: Entry, learner: Any, task: EntryTask, result: EntryResult, seconds: float
+) -> EntryResult:
+    """The audit of a learner against the adversaries of the entry, of which the best counts."""
+    number = len(entry.against)
+    verdicts = {
+        name: audit(
+            learner,
+            name,
+            confidence=1 - task.error / number,
+            seed=task.seed,
+            max_seconds=seconds / number,
+            max_calls=task.max_calls,
+            announce=_say_nothing,
+        )
+        for name in entry.against
+    }
+    best = max(verdicts, key=lambda name: verdicts[name].epsilon_lower)
+    verdict = verdicts[best]
+    return attrs.evolve(
+        result,
+        outcome=REFUTED if any(each.refuted for each in verdicts.values()) else NOT_REFUTED,
+        claim=_describe_claim(verdict.claim),
+        neighbours=str(verdict.claim.neighbours),
+        epsilon=verdict.claim.epsilon,
+        certified=verdict.epsilon_lower,
+        ceiling=verdict.ceiling,
+        told_apart=f"the adversary {best}",
+        examples=number,
+        games=sum(each.games for each in verdicts.values()),
+    )
+
+
+def _say_nothing(text: str) -> None: ...
+
+
+def _certify_more(found: SearchResult, seconds: float, max_calls: int | None) -> SearchResult:
     """The search with the bound of more games: those that confirm it, which stopped when the claim was
     refuted, and others after them."""
     if found.plan is None:
         return found
     games = max(found.plan.games, _BOUND_GAMES)
-    plan = attrs.evolve(found.plan, until_refuted=False, games=games).fit_blocks(None, seconds)
+    plan = attrs.evolve(found.plan, until_refuted=False, games=games)
     try:
-        with Limits(None, seconds) as limits:
-            verdict = run(plan, limits=limits, announce=lambda text: None)
+        with Limits(max_calls, seconds) as limits:
+            verdict = run(plan, limits=limits, announce=_say_nothing)
     except ArenaError:  # the bound so far is valid
         return found
     better = verdict.epsilon_lower > (0.0 if found.verdict is None else found.verdict.epsilon_lower)
     return attrs.evolve(found, verdict=verdict) if better else found
 
 
-def _make_data(entry: Entry) -> Any:
+def make_data(entry: Entry) -> Any:
+    """The strategy of the data of an entry, or what else it gives for them."""
     is_maker = callable(entry.data) and not hasattr(entry.data, "flatmap")
     return entry.data() if is_maker else entry.data
 
@@ -182,7 +226,7 @@ def _read_search(result: EntryResult, found: SearchResult) -> EntryResult:
     return attrs.evolve(
         result,
         outcome=REFUTED if found.refuted else NOT_REFUTED,
-        claim=_describe_claim(found),
+        claim=_describe_claim(found.claim),
         neighbours=str(found.claim.neighbours),
         epsilon=found.claim.epsilon,
         detectable=found.detectable,
@@ -195,8 +239,7 @@ def _read_search(result: EntryResult, found: SearchResult) -> EntryResult:
     )
 
 
-def _describe_claim(found: SearchResult) -> str:
-    claim = found.claim
+def _describe_claim(claim: Claim) -> str:
     text = f"ε = {claim.epsilon:.4g}" + (f", δ = {claim.delta:.3g}" if claim.delta else "")
     return text if claim.curve is None else f"{claim.curve}: {text}"
 

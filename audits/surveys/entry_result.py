@@ -39,8 +39,9 @@ class EntryResult:
     """The audit of one entry.
 
     reason: why it was not audited. claim, neighbours: in words. epsilon: of the claim (nats).
-    certified: the certified bound on ε, if the claim is refuted. told_apart: by which part of the release.
-    detectable: otherwise, the nats above the claim that would have been found with probability 90 %.
+    certified: the certified bound on ε, if there is one. told_apart: by which part of the release.
+    ceiling: of an audit without a search, the most that its games could have certified.
+    detectable: of a search, the nats above the claim that would have been found with probability 90 %.
     examples, games: adversaries, and games in each world that explored. failed: adversaries against which it
         raised; failure: the first time. stopped: the limit that ended the search.
     pair: code of the smallest data that show the violation.
@@ -55,6 +56,7 @@ class EntryResult:
     note: str = _text()
     epsilon: float | None = _number()
     certified: float | None = _number()
+    ceiling: float | None = _number()
     told_apart: str = _text()
     detectable: float | None = _number()
     examples: int = _count()

@@ -1,4 +1,4 @@
-"""Running the process of an entry: its output is read, its calls and its time are watched, and it is ended."""
+"""Running the process of an entry: its output is read, its calls are timed, and it is ended."""
 
 from __future__ import annotations
 

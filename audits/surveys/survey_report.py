@@ -213,14 +213,16 @@ class Survey(Report):
 
 
 _READING = (
-    "ε is in nats. Each claim that is true is refuted with probability {error:g} at most. A claim that is not "
-    "refuted is not thereby proved: the column says which loss would have been found with probability 90 %, as "
-    "a multiple of the claim, if the games of one of the adversaries that were tried showed it."
+    "ε is in nats. Each claim that is true is refuted with probability {error:g} at most. A claim that is "
+    "not refuted is not thereby proved: the column says which loss would have been found with probability "
+    "90 %, as a multiple of the claim, if the games of one of the adversaries that were tried showed it."
 )
 
 
 def _describe_power(result: EntryResult) -> str:
     multiple = result.multiple
+    if result.ceiling is not None:
+        return f"ε ≥ {nats(result.certified or 0.0)} certified, of {nats(result.ceiling)}"
     if multiple is None or multiple > _MOST_MULTIPLE:
         return "none: too few games"
     return f"{multiple:.2g} times the claim"

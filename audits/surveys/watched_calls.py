@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
+from arena.errors import RAISED, describe_error
 from arena.parcels import is_model
 
 _SIZE = 16  # bytes: the time at which the present call began, 0 outside of calls; and the number of forks
@@ -27,6 +28,7 @@ class CallState:
     def __init__(self, path: Path) -> None:
         with path.open("r+b") as file:
             self._numbers = memoryview(mmap.mmap(file.fileno(), _SIZE)).cast("d")
+        self.calls, self.failed, self.failure = 0, 0, ""  # of this process; what was raised first
 
     @classmethod
     def create(cls, path: Path) -> Self:
@@ -35,18 +37,21 @@ class CallState:
         return cls(path)
 
     def watch(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function, whose calls are noted. A process that it forks ends where the function returns."""
-        numbers = self._numbers
+        """The function, whose calls are noted, and whose forks end: see `end_forks`."""
+        numbers, guarded = self._numbers, end_forks(function)
 
         @functools.wraps(function)
         def call(*arguments: Any, **named: Any) -> Any:
-            process, outer = os.getpid(), numbers[0]
+            outer = numbers[0]
             numbers[0] = outer or time.monotonic()
+            self.calls += 1
             try:
-                return function(*arguments, **named)
+                return guarded(*arguments, **named)
+            except RAISED as error:
+                self.failed += 1
+                self.failure = self.failure or describe_error(error)
+                raise
             finally:
-                if os.getpid() != process:
-                    os._exit(0)
                 numbers[0] = outer
 
         return call
@@ -69,9 +74,23 @@ class CallState:
         return int(self._numbers[1])
 
 
+def end_forks(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function. A process that it forks ends where the function returns there, and plays no games."""
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        process = os.getpid()
+        try:
+            return function(*arguments, **named)
+        finally:
+            if os.getpid() != process:
+                os._exit(0)
+
+    return call
+
+
 def watch_mechanism(mechanism: Any, state: CallState, rebuild: Rebuild) -> Any:
-    """The mechanism, whose calls are noted. rebuild: a function and its arguments that make it in another
-    process. Learners, their names and coroutine functions are left as they are."""
+    """The mechanism, whose calls are noted. rebuild: a function and its arguments, the last of which is
+    the name of the entry, that make it in another process. Learners, their names and coroutine functions are left as they are."""
     if is_model(mechanism):
         kind: Any = mechanism
         while isinstance(kind, functools.partial):
@@ -87,13 +106,13 @@ def watch_mechanism(mechanism: Any, state: CallState, rebuild: Rebuild) -> Any:
 
 
 class WatchedFunction:
-    """A function whose calls are noted, with the name and the signature of the function. A copy of it makes
-    the function anew, and notes nothing."""
+    """A function whose calls are noted, with its signature and the name of its entry. A copy of it makes the
+    function anew, and notes nothing."""
 
     def __init__(self, function: Any, rebuild: Rebuild, state: CallState | None = None) -> None:
         self.function, self._rebuild = function, rebuild
-        self._call = function if state is None else state.watch(function)
-        self.__name__ = self.__qualname__ = getattr(function, "__name__", type(function).__name__)
+        self._call = end_forks(function) if state is None else state.watch(function)
+        self.__name__ = self.__qualname__ = rebuild[1][-1]
         self.__wrapped__ = function  # for its signature
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:

@@ -219,6 +219,18 @@ def _numbers(least: int = 1, *, missing: bool = False) -> Any:
     return records(st.one_of(number, st.just(math.nan)) if missing else number, pack=np.array, min_size=least)
 
 
+def _few_numbers(least: float = 0.0) -> Any:
+    """Numbers among data of which eight are missing and one is public."""
+    return records(st.floats(least, least + 1), pack=partial(_append_missing, least), min_size=1)
+
+
+def _append_missing(public: float, numbers: list[float]) -> np.ndarray:
+    return np.array([*numbers, public, *[math.nan] * 8])
+
+
+_MISSING = "Eight values are missing, and one is public, in both worlds."
+
+
 def _make_tool(name: str, settings: dict[str, Any]) -> Callable[..., Any]:
     from diffprivlib import tools
 
@@ -244,6 +256,7 @@ for _name in ("mean", "var", "std", "sum", "median"):
     _add_tool(_name, partial(_points, 2), "by column", bounds=(0, 1), axis=0)
 for _name in ("nanmean", "nanvar", "nanstd", "nansum"):
     _add_tool(_name, partial(_numbers, missing=True), bounds=(0, 1))
+    _add_tool(_name, _few_numbers, "eight values missing", note=_MISSING, bounds=(0, 1))
 _add_tool("count_nonzero", lambda: records(st.integers(0, 1), pack=np.array, min_size=1))
 _add_tool("quantile", _numbers, quant=[0.25, 0.75], bounds=(0, 1))
 _add_tool("percentile", _numbers, percent=90, bounds=(0, 1))
@@ -266,7 +279,7 @@ def make_histogram2d() -> Any:
     epsilon=1.0,
     neighbours=ADD,
     data=lambda: records(st.tuples(st.floats(0, 1), st.integers(0, 5)), pack=partial(_make_array, 2)),
-    note="The documentation allows weights of any size, and does not say that ε is meant for weights up to 1.",
+    note="The documentation allows weights of any size, and does not limit ε to weights up to 1.",
 )
 def make_weighted_histogram() -> Any:
     from diffprivlib.tools import histogram
