@@ -26,6 +26,7 @@ from typing import Any, NoReturn
 import click
 from click.shell_completion import CompletionItem
 
+from audits.counted_warnings import GivenWarning, count_warnings
 from audits.interrupts import arrived, handle_signal
 
 # `--jobs` spreads the work over processes. BLAS threads that wait beside them cost 0.2 s of CPU at the start,
@@ -39,6 +40,7 @@ _UNFINISHED = "the command was not finished"
 _LARGE = "the data, the sizes of the players (--set), --rounds or --jobs"
 _UNBROKEN_HYPHEN = "\u2011"
 PRINTED = "arena.printed"  # in the meta of a context whose command has printed its result
+QUIET = "arena.quiet"  # in the meta of a context whose command prints no notes
 
 # By section of the help and by name: the module below audits.cli and the command in it, and its line.
 Sections = Mapping[str, Mapping[str, tuple[str, str]]]
@@ -93,9 +95,11 @@ class _HelpFormatter(click.HelpFormatter):
         super().write_dl(whole, *arguments, **settings)
 
     def getvalue(self) -> str:
-        from audits.reports.terminal import fit_text, measure_width  # most commands show no help
-
         text = super().getvalue().replace(_UNBROKEN_HYPHEN, "-")
+        if not sys.stdout.isatty():
+            return text
+        from audits.reports.terminal import fit_text, measure_width  # few outputs are help on a terminal
+
         return fit_text(text, measure_width(sys.stdout))
 
 
@@ -182,7 +186,8 @@ class Arena(LazyGroup):
 
     def invoke(self, context: click.Context) -> Any:
         try:
-            return super().invoke(context)
+            with count_warnings(partial(_print_warning, context)):
+                return super().invoke(context)
         except KeyboardInterrupt as interrupt:
             raise click.Abort(*[_UNFINISHED] * (PRINTED in context.meta)) from interrupt
 
@@ -227,6 +232,20 @@ def _print_warnings() -> Iterator[None]:
         warnings.showwarning = show_own
         warnings.filterwarnings("always", module="audits|arena", category=UserWarning)
         yield
+
+
+def _print_warning(context: click.Context, given: GivenWarning, times: int) -> None:
+    """Print a warning of the user's code, with how often it was given, unless --quiet is given."""
+    if QUIET in context.meta:
+        return
+    from arena.errors import format_place
+    from audits.reports.formatting import escape_controls
+    from audits.reports.terminal import fit_prose
+
+    place = format_place(given.file, given.line)
+    text = f"arena: warning: {given.category.__name__} in {place}: {given.text}"
+    text += f" ({times:,} times)" if times > 1 else ""
+    click.echo(fit_prose(escape_controls(text, one_line=True), sys.stderr), err=True)
 
 
 def _report_error(error: Exception) -> int:
