@@ -16,7 +16,7 @@ from adversaries.common.training_samples import (
 )
 from arena import Hypothesis, InvalidArgument, Neighbours, PrivacyUnit, Sample, Train, setting
 from arena.capabilities import read_schema
-from arena.claims import REPLACING
+from arena.claims import REPLACING, Relation
 from arena.errors import count_things
 from arena.players import Adversary, Learner, Moves, read_relation_of
 from arena.records import BLANK_RECORD, Records
@@ -110,6 +110,7 @@ class PointSwap(Adversary):
                 relation.rule,
                 value=describe_difference(sample, neighbour, users_of),
                 remedy=f"The claim is for neighbours that {relation}; `neighbours=` says for which.",
+                lacking=_suggest_relation(relation, sample, neighbour),
             )
         if relation.kind is Neighbours.REPLACE_ONE:
             raise InvalidArgument(
@@ -128,6 +129,9 @@ class PointSwap(Adversary):
                     if hasattr(self.learner, "neighbours")
                     else "."
                 ),
+                lacking=_suggest_relation(relation, sample, neighbour)
+                if hasattr(self.learner, "neighbours")
+                else (),
             )
         raise InvalidArgument(
             relation.rule,
@@ -197,3 +201,9 @@ class LowBits(Adversary):
         sample = self.sample or Sample([0.0, 0.0], [0, 0], [1, 9])
         reply = yield Train(*plant_example(sample, 0, sample.points[0], self.learner))
         return find_last_bits(np.reshape(reply.value, -1)).reshape(games, -1).sum(axis=1)
+
+
+def _suggest_relation(relation: Relation, sample: Any, neighbour: Any) -> tuple[str, ...]:
+    """The words of a command line that allow data of which one has a record more than the other."""
+    one_more = relation.kind is Neighbours.REPLACE_ONE and abs(sample.size - neighbour.size) == 1
+    return ("--set", f"neighbours={Neighbours.ADD_OR_REMOVE_ONE}") if one_more else ()

@@ -14,6 +14,7 @@ import difflib
 import gc
 import importlib
 import os
+import shlex
 import signal
 import sys
 import threading
@@ -107,6 +108,15 @@ class _Context(click.Context):
     formatter_class = _HelpFormatter
 
 
+class _NoSuchCommand(click.UsageError):
+    """There is no command of this name. meant: the words of the closest one, if any is close."""
+
+    def __init__(self, name: str, close: Sequence[str], context: click.Context) -> None:
+        question = f" Did you mean {' or '.join(close)}?" if close else ""
+        super().__init__(f"No such command {name!r}.{question}", context)
+        self.name, self.meant = name, close[0].split() if close else []
+
+
 class LazyGroup(click.Group):
     """A group that imports its commands when they are called, and shows its help when none is."""
 
@@ -139,19 +149,19 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in self._commands and not name.startswith("-") and not context.resilient_parsing:
-            context.fail(f"No such command {name!r}. {self._suggest(context, name)}".rstrip())
+            raise _NoSuchCommand(name, self._find_close(context, name), context)
         return super().resolve_command(context, args)
 
-    def _suggest(self, context: click.Context, name: str) -> str:
-        """The sentence "Did you mean ...?"; empty if no command is close."""
+    def _find_close(self, context: click.Context, name: str) -> list[str]:
+        """The commands that are close to a name, with all that comes before the words that follow it."""
         if self._sections is _RUNS and os.path.exists(name):
-            return f"Did you mean {context.command_path} list {name}?"
+            return [f"{context.command_path} list {name}"]
         path = context.command_path if self._sections is _RUNS else "arena"
         paths = {own: f"{path} {own}" for own in self._commands}
         for own in _RUNS["Commands"]:
             paths.setdefault(own, f"arena runs {own}")
         close = [name] if name in paths else difflib.get_close_matches(name, paths, n=3, cutoff=0.6)
-        return f"Did you mean {' or '.join(paths[own] for own in close)}?" if close else ""
+        return [paths[own] for own in close]
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         width = max(map(len, self._commands))
@@ -207,7 +217,7 @@ class Arena(LazyGroup):
         except Exception as error:
             if debugging and not isinstance(error, click.ClickException):
                 raise
-            status = _report_error(error)
+            status = _report_error(error, words)
             if arrived:  # code in C may have made an error of its own of an interrupt
                 status = INTERRUPTED
         if arrived:  # of an interrupt in code that exec ran, Python would end itself by SIGINT
@@ -248,7 +258,37 @@ def _print_warning(context: click.Context, given: GivenWarning, times: int) -> N
     click.echo(fit_prose(escape_controls(text, one_line=True), sys.stderr), err=True)
 
 
-def _report_error(error: Exception) -> int:
+def _suggest_command(error: Exception, words: Sequence[str]) -> str:
+    """The sentence with the whole command as it was probably meant; empty if that is not known."""
+    from arena.errors import ArenaError
+
+    known: Any = error if isinstance(error, ArenaError) else ArenaError()
+    options = getattr(error, "possibilities", None)
+    choices = getattr(getattr(error, "param", None), "type", None)
+    if isinstance(error, click.NoSuchOption) and options:
+        known.corrected = {
+            error.option_name: min(options, key=lambda name: name[:3] != error.option_name[:3])
+        }
+    elif isinstance(error, click.BadParameter) and isinstance(choices, click.Choice):
+        for word in words:
+            close = difflib.get_close_matches(word.rpartition("=")[2], map(str, choices.choices), n=1)
+            if close and repr(word.rpartition("=")[2]) in str(error):
+                known.corrected = {word.rpartition("=")[2]: close[0]}
+    elif isinstance(error, _NoSuchCommand):
+        return (
+            f" Try: {shlex.join([*error.meant, *words[words.index(error.name) + 1 :]])}"
+            if error.meant
+            else ""
+        )
+    if not known.corrected and not known.lacking:
+        return ""
+    from audits.registry.suggestions import correct_words
+
+    changed = correct_words(words, known)
+    return "" if changed == list(words) else f" Try: {shlex.join(['arena', *changed])}"
+
+
+def _report_error(error: Exception, words: Sequence[str]) -> int:
     from arena.errors import ArenaError  # already imported, unless the error came before any command
     from audits.reports.formatting import escape_controls
     from audits.reports.terminal import fit_prose
@@ -274,6 +314,8 @@ def _report_error(error: Exception) -> int:
         message = f"not enough memory{reason}: make {_LARGE} smaller"
     if arrived:
         message = f"interrupted: {message}"
+    else:
+        message = f"{message}{_suggest_command(error, words)}"
     with suppress(OSError):
         click.echo(fit_prose("arena: " + escape_controls(" ".join(message.split())), sys.stderr), err=True)
     return status
