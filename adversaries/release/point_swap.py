@@ -16,7 +16,7 @@ from adversaries.common.training_samples import (
 )
 from arena import Hypothesis, InvalidArgument, Neighbours, PrivacyUnit, Sample, Train, setting
 from arena.capabilities import read_schema
-from arena.claims import REPLACING, Relation
+from arena.claims import REPLACING
 from arena.errors import count_things
 from arena.players import Adversary, Learner, Moves, read_relation_of
 from arena.records import BLANK_RECORD, Records
@@ -110,7 +110,7 @@ class PointSwap(Adversary):
                 relation.rule,
                 value=describe_difference(sample, neighbour, users_of),
                 remedy=f"The claim is for neighbours that {relation}; `neighbours=` says for which.",
-                lacking=_suggest_relation(relation, sample, neighbour),
+                lacking=_suggest_relation(self.learner, sample, neighbour),
             )
         if relation.kind is Neighbours.REPLACE_ONE:
             raise InvalidArgument(
@@ -129,7 +129,7 @@ class PointSwap(Adversary):
                     if hasattr(self.learner, "neighbours")
                     else "."
                 ),
-                lacking=_suggest_relation(relation, sample, neighbour)
+                lacking=_suggest_relation(self.learner, sample, neighbour)
                 if hasattr(self.learner, "neighbours")
                 else (),
             )
@@ -203,7 +203,10 @@ class LowBits(Adversary):
         return find_last_bits(np.reshape(reply.value, -1)).reshape(games, -1).sum(axis=1)
 
 
-def _suggest_relation(relation: Relation, sample: Any, neighbour: Any) -> tuple[str, ...]:
+def _suggest_relation(learner: Learner | None, sample: Any, neighbour: Any) -> tuple[str, ...]:
     """The words of a command line that allow data of which one has a record more than the other."""
-    one_more = relation.kind is Neighbours.REPLACE_ONE and abs(sample.size - neighbour.size) == 1
-    return ("--set", f"neighbours={Neighbours.ADD_OR_REMOVE_ONE}") if one_more else ()
+    if learner is None or abs(sample.size - neighbour.size) != 1:
+        return ()
+    relation = str(Neighbours.ADD_OR_REMOVE_ONE)
+    is_function = hasattr(learner, "coins")  # for which there is an option
+    return ("--neighbours", relation) if is_function else ("--set", f"neighbours={relation}")

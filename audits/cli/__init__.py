@@ -285,7 +285,7 @@ def _suggest_command(error: Exception, words: Sequence[str]) -> str:
     from audits.registry.suggestions import correct_words
 
     changed = correct_words(words, known)
-    return "" if changed == list(words) else f" Try: {shlex.join(['arena', *changed])}"
+    return "" if changed == [*words] else f" Try: {shlex.join(['arena', *changed])}"
 
 
 def _report_error(error: Exception, words: Sequence[str]) -> int:
@@ -312,10 +312,7 @@ def _report_error(error: Exception, words: Sequence[str]) -> int:
     if isinstance(error, MemoryError) or MemoryError.__name__ in message:  # of a player, or in a worker
         reason = f" ({message.rstrip('.')})" if message else ""
         message = f"not enough memory{reason}: make {_LARGE} smaller"
-    if arrived:
-        message = f"interrupted: {message}"
-    else:
-        message = f"{message}{_suggest_command(error, words)}"
+    message = f"interrupted: {message}" if arrived else f"{message}{_suggest_command(error, words)}"
     with suppress(OSError):
         click.echo(fit_prose("arena: " + escape_controls(" ".join(message.split())), sys.stderr), err=True)
     return status

@@ -226,7 +226,8 @@ def execute_plan(
                         **options,
                     )
         except PlayerError as error:
-            if error.player == "learner" and not plan.faults:  # which did not fail in the first games
+            may_continue = not plan.faults and not isinstance(error.__cause__, MemoryError)
+            if error.player == "learner" and may_continue:  # which did not fail in the first games
                 error.lacking = ("--faults",)
             raise
         except RunStopped as stopped:
