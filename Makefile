@@ -130,16 +130,19 @@ pictures: .venv/ready  ## the pictures of online games in docs/, and their figur
 	@for name in growth dimensions everlasting; do .venv/bin/python benchmarks/by_learner/$$name.py || exit 1; done
 
 theorems: .venv/ready  ## what the papers' theorems promise, measured; resumable, in build/ (half an hour)
+	@echo "Half an hour; what is finished is kept in build/."
 	@.venv/bin/python -m benchmarks.theorems
 	@.venv/bin/python -m benchmarks.papers table4 adult --svt
 	@.venv/bin/python -m benchmarks.papers table4 texts --svt --active forced --epsilon 1 --epsilon 2
 
 tournament: .venv/ready  ## the tournament of all players, into docs/tournament.html; resumable, in build/ (half an hour)
+	@echo "Half an hour; what is finished is kept in build/."
 	@mkdir -p build
 	@.venv/bin/python -m audits.cli tournament --jobs $(WORKERS) --ledger build/tournament.ledger \
 		--html docs/tournament.html || test $$? -eq 3
 
 docs: .venv-docs/ready  ## the documentation site, into build/docs (a minute)
+	@echo "About a minute."
 	@.venv-docs/bin/sphinx-build --fail-on-warning --keep-going --quiet docs build/docs
 
 test-lowest: .venv-lowest/ready  ## the tests, on the oldest versions that setup.cfg allows

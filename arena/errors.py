@@ -6,9 +6,10 @@ import copyreg
 import os
 import re
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from traceback import walk_tb
+from types import MappingProxyType
 
 import numpy as np
 
@@ -29,7 +30,13 @@ _PACKAGES = re.compile(r"[\\/](site|dist)-packages[\\/]")
 
 
 class ArenaError(Exception):
-    """Base of every refusal. A fault of the arena itself is an `InternalError` instead."""
+    """Base of every refusal. A fault of the arena itself is an `InternalError` instead.
+
+    corrected: words of a command line, and what was probably meant. lacking: words that it lacks.
+    """
+
+    corrected: Mapping[str, str] = MappingProxyType({})
+    lacking: Sequence[str] = ()
 
     def __reduce__(self) -> tuple[object, ...]:
         # Errors cross process boundaries as pickles, which cannot call constructors with other arguments.
@@ -39,10 +46,22 @@ class ArenaError(Exception):
 class InvalidArgument(ArenaError, ValueError):
     """A value that is not allowed: the rule that must hold, what was given, and what to do about it."""
 
-    def __init__(self, rule: str, *, value: object = None, remedy: str = "") -> None:
+    def __init__(
+        self,
+        rule: str,
+        *,
+        value: object = None,
+        remedy: str = "",
+        corrected: Mapping[str, str] | None = None,
+        lacking: Sequence[str] = (),
+    ) -> None:
         self.rule = rule
         self.value = value
         self.remedy = remedy
+        if corrected:
+            self.corrected = corrected
+        if lacking:
+            self.lacking = lacking
         message = rule if value is None else f"{rule}, got {value!r}"
         super().__init__(f"{message}. {remedy}" if remedy else message)
 
@@ -131,10 +150,12 @@ class PlaysAlone(UserWarning):
 class NotConforming(ArenaError):
     """A player fails a check of `arena.testing`: the rule that must hold, and what was observed."""
 
-    def __init__(self, player: str, rule: str, got: str = "") -> None:
+    def __init__(self, player: str, rule: str, got: str = "", *, lacking: Sequence[str] = ()) -> None:
         self.player = player
         self.rule = rule
         self.got = got
+        if lacking:
+            self.lacking = lacking
         super().__init__(f"{player} does not conform: {rule}" + (f"; {got}" if got else ""))
 
 

@@ -157,7 +157,7 @@ class Learner(ABC):
         """Its output distribution when trained on `sample`: a `ValueLaw` under Release, an `AnswerLaw` under
         Figure1 and Voting. Raises: Unsupported if it is not known."""
         raise Unsupported(
-            f"{self.name} does not declare its output distribution",
+            f"{self.own_name} does not declare its output distribution",
             remedy="Audit it by playing, or define law(sample) on the learner.",
         )
 

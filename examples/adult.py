@@ -61,7 +61,7 @@ def show(learner: GenericBBL, adversary: HaltCounter) -> None:
 def main() -> None:
     started = time.perf_counter()
     sample: Sample = load_sample(ADULT, x="education-num", y="income", positive=">50K")
-    print(f"UCI Adult, education-num against income > 50K: {sample.size:,} people")
+    print(f"UCI Adult, education-num against income > 50K: {sample.size:,} people; about 20 seconds")
     first = EverlastingV1().adapt_to(sample.size)
     second = EverlastingV2().adapt_to(sample.size)
     attack = HaltCounter(learner=first, sample=sample)

@@ -110,6 +110,7 @@ class PointSwap(Adversary):
                 relation.rule,
                 value=describe_difference(sample, neighbour, users_of),
                 remedy=f"The claim is for neighbours that {relation}; `neighbours=` says for which.",
+                lacking=_suggest_relation(self.learner, sample, neighbour),
             )
         if relation.kind is Neighbours.REPLACE_ONE:
             raise InvalidArgument(
@@ -128,6 +129,9 @@ class PointSwap(Adversary):
                     if hasattr(self.learner, "neighbours")
                     else "."
                 ),
+                lacking=_suggest_relation(self.learner, sample, neighbour)
+                if hasattr(self.learner, "neighbours")
+                else (),
             )
         raise InvalidArgument(
             relation.rule,
@@ -197,3 +201,12 @@ class LowBits(Adversary):
         sample = self.sample or Sample([0.0, 0.0], [0, 0], [1, 9])
         reply = yield Train(*plant_example(sample, 0, sample.points[0], self.learner))
         return find_last_bits(np.reshape(reply.value, -1)).reshape(games, -1).sum(axis=1)
+
+
+def _suggest_relation(learner: Learner | None, sample: Any, neighbour: Any) -> tuple[str, ...]:
+    """The words of a command line that allow data of which one has a record more than the other."""
+    if learner is None or abs(sample.size - neighbour.size) != 1:
+        return ()
+    relation = str(Neighbours.ADD_OR_REMOVE_ONE)
+    is_function = hasattr(learner, "coins")  # for which there is an option
+    return ("--neighbours", relation) if is_function else ("--set", f"neighbours={relation}")

@@ -16,6 +16,7 @@ from arena.testing.independence import (
     check_plays_alike,
     check_repeats,
     forbid_global_randomness,
+    suggest_coins,
 )
 
 
@@ -102,5 +103,7 @@ def _check_repeats(adversary: Adversary, learner: Learner, referee: Referee) -> 
             check_plays_alike(adversary, learner, referee)
         except NotConforming:
             raise error from None
-        hint = "" if "global" in error.rule else " (a function of yours may draw its own, with coins=own)"
-        raise NotConforming(learner.own_name, error.rule, error.got + hint) from error
+        is_global = "global" in error.rule
+        hint = "" if is_global else " (a function of yours may draw its own, with coins=own)"
+        lacking = suggest_coins(learner, "global" if is_global else "own")
+        raise NotConforming(learner.own_name, error.rule, error.got + hint, lacking=lacking) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from copy import deepcopy
 from hashlib import sha256
 from typing import Any, TypeVar
@@ -49,9 +49,9 @@ def _outcome(played: Played) -> tuple[list[bytes], bytes]:
     return [*view, halted], b"" if played.score is None else played.score.tobytes()
 
 
-def forbid_global_randomness(name: str, play_games: Callable[[], P]) -> P:
+def forbid_global_randomness(name: str, play_games: Callable[[], P], *, lacking: Sequence[str] = ()) -> P:
     """The result of `play_games`, which may use the global generators of the process only to import modules:
-    then the games are played again."""
+    then the games are played again. lacking: words of a command line that would allow more."""
     for _ in range(_MAX_IMPORTING):
         states, modules = _read_global_states(), set(sys.modules)
         result = play_games()
@@ -63,7 +63,14 @@ def forbid_global_randomness(name: str, play_games: Callable[[], P]) -> P:
         name,
         "all random numbers come from the generator that a player is given, none from a global one",
         "`random` or `numpy.random` was used (a function of yours may, with coins=global)",
+        lacking=lacking,
     )
+
+
+def suggest_coins(learner: Learner, coins: str = "global") -> tuple[str, ...]:
+    """The words of a command line that let a user's function draw elsewhere, by default from the generators
+    of the process."""
+    return ("--set", f"coins={coins}") if hasattr(learner, "coins") else ()
 
 
 def _read_global_states() -> tuple[object, ...]:

@@ -37,7 +37,7 @@ from arena.testing.batches import (
     check_divisions,
     check_games,
 )
-from arena.testing.independence import check_repeats, forbid_global_randomness
+from arena.testing.independence import check_repeats, forbid_global_randomness, suggest_coins
 from arena.testing.memory import check_memory
 
 ROUNDS = 12  # of games with a fixed number of them, if the learner allows so many
@@ -70,7 +70,7 @@ def check_learner(learner: Learner, *, sample: Any = None, games: int = 2_000) -
         # Any number of games, even none, without writing to the input or using global generators.
         for number in (0, 1, 3):
             few_games = partial(play, learner, probe, probe.referee, games=number, seed=1)
-            forbid_global_randomness(learner.own_name, few_games)
+            forbid_global_randomness(learner.own_name, few_games, lacking=suggest_coins(learner))
         # The same game for the same random numbers.
         if not learner.own_coins:
             check_repeats(learner, probe, probe.referee, learner.own_name)

@@ -28,7 +28,7 @@ from arena.randomness import block_seed, generator
 from arena.referees import Referee
 from arena.referees.transcript import Entry
 from arena.testing.batches import compute_p_value
-from arena.testing.independence import forbid_global_randomness
+from arena.testing.independence import forbid_global_randomness, suggest_coins
 from arena.testing.new_process import call_in_new_processes
 
 _OWN = {"arena", "learners", "audits"}  # packages whose learners are known to remember nothing
@@ -127,7 +127,9 @@ def check_memory(
         add_games(games)  # so that what a limit in calls leaves to a run does not depend on earlier runs
     if learner.own_coins:
         forbid_global_randomness(
-            learner.own_name, lambda: play(learner, adversary, referee, games=1, seed=1, faults=faults)
+            learner.own_name,
+            lambda: play(learner, adversary, referee, games=1, seed=1, faults=faults),
+            lacking=suggest_coins(learner),
         )
         return None
     # Values may be set here that a new process does not have.

@@ -13,6 +13,7 @@ import attrs
 
 from arena import InvalidArgument, Relation
 from audits.api.user_data import read_data
+from audits.counted_warnings import tally_warnings
 from audits.interrupts import return_unless_interrupted
 from audits.registry.match import PlayerSettings, build_match
 from audits.registry.players import GivenAdversary, GivenLearner, choose_learner, is_function
@@ -48,6 +49,7 @@ def _list_plan_arguments(verb: F) -> F:
 
 @explain_arguments
 @_list_plan_arguments
+@tally_warnings
 def audit(
     learner: GivenLearner | None = None,
     against: GivenAdversary | None = None,

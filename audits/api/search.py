@@ -14,6 +14,7 @@ from audits.adversary_search.odometer_search import OdometerResult, reports_loss
 from audits.adversary_search.search_report import SearchResult
 from audits.api.audit import claim_for_function, split_settings
 from audits.api.user_data import read_data
+from audits.counted_warnings import tally_warnings
 from audits.interrupts import return_unless_interrupted
 from audits.registry.match import change_claim, read_claim, resolve_claim, resolve_curve
 from audits.registry.players import GivenLearner, choose_learner, configure_learner
@@ -22,6 +23,7 @@ from audits.runs.workers import Workers
 
 
 @explain_arguments
+@tally_warnings
 def search(
     learner: GivenLearner | None = None,
     *,

@@ -14,6 +14,7 @@ import difflib
 import gc
 import importlib
 import os
+import shlex
 import signal
 import sys
 import threading
@@ -26,6 +27,7 @@ from typing import Any, NoReturn
 import click
 from click.shell_completion import CompletionItem
 
+from audits.counted_warnings import GivenWarning, count_warnings
 from audits.interrupts import arrived, handle_signal
 
 # `--jobs` spreads the work over processes. BLAS threads that wait beside them cost 0.2 s of CPU at the start,
@@ -39,6 +41,7 @@ _UNFINISHED = "the command was not finished"
 _LARGE = "the data, the sizes of the players (--set), --rounds or --jobs"
 _UNBROKEN_HYPHEN = "\u2011"
 PRINTED = "arena.printed"  # in the meta of a context whose command has printed its result
+QUIET = "arena.quiet"  # in the meta of a context whose command prints no notes
 
 # By section of the help and by name: the module below audits.cli and the command in it, and its line.
 Sections = Mapping[str, Mapping[str, tuple[str, str]]]
@@ -107,14 +110,25 @@ class _HelpFormatter(click.HelpFormatter):
         super().write_dl(whole, *arguments, **settings)
 
     def getvalue(self) -> str:
-        from audits.reports.terminal import fit_text, measure_width  # most commands show no help
-
         text = super().getvalue().replace(_UNBROKEN_HYPHEN, "-")
+        if not sys.stdout.isatty():
+            return text
+        from audits.reports.terminal import fit_text, measure_width  # few outputs are help on a terminal
+
         return fit_text(text, measure_width(sys.stdout))
 
 
 class _Context(click.Context):
     formatter_class = _HelpFormatter
+
+
+class _NoSuchCommand(click.UsageError):
+    """There is no command of this name. meant: the words of the closest one, if any is close."""
+
+    def __init__(self, name: str, close: Sequence[str], context: click.Context) -> None:
+        question = f" Did you mean {' or '.join(close)}?" if close else ""
+        super().__init__(f"No such command {name!r}.{question}", context)
+        self.name, self.meant = name, close[0].split() if close else []
 
 
 class LazyGroup(click.Group):
@@ -150,20 +164,20 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in self._commands and not name.startswith("-") and not context.resilient_parsing:
-            context.fail(f"No such command {name!r}. {self._suggest(context, name)}".rstrip())
+            raise _NoSuchCommand(name, self._find_close(context, name), context)
         return super().resolve_command(context, args)
 
-    def _suggest(self, context: click.Context, name: str) -> str:
-        """The sentence "Did you mean ...?"; empty if no command is close."""
+    def _find_close(self, context: click.Context, name: str) -> list[str]:
+        """The commands that are close to a name, with all that comes before the words that follow it."""
         is_root = self._sections is _ARENA
         if not is_root and os.path.exists(name):
-            return f"Did you mean {context.command_path} {next(iter(self._commands))} {name}?"
+            return [f"{context.command_path} {next(iter(self._commands))} {name}"]
         path = "arena" if is_root else context.command_path
         paths = {own: f"{path} {own}" for own in self._commands}
         for own in _RUNS["Commands"]:
             paths.setdefault(own, f"arena runs {own}")
         close = [name] if name in paths else difflib.get_close_matches(name, paths, n=3, cutoff=0.6)
-        return f"Did you mean {' or '.join(paths[own] for own in close)}?" if close else ""
+        return [paths[own] for own in close]
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         width = max(map(len, self._commands))
@@ -198,7 +212,8 @@ class Arena(LazyGroup):
 
     def invoke(self, context: click.Context) -> Any:
         try:
-            return super().invoke(context)
+            with count_warnings(partial(_print_warning, context)):
+                return super().invoke(context)
         except KeyboardInterrupt as interrupt:
             raise click.Abort(*[_UNFINISHED] * (PRINTED in context.meta)) from interrupt
 
@@ -218,7 +233,7 @@ class Arena(LazyGroup):
         except Exception as error:
             if debugging and not isinstance(error, click.ClickException):
                 raise
-            status = _report_error(error)
+            status = _report_error(error, words)
             if arrived:  # code in C may have made an error of its own of an interrupt
                 status = INTERRUPTED
         if arrived:  # of an interrupt in code that exec ran, Python would end itself by SIGINT
@@ -245,7 +260,51 @@ def _print_warnings() -> Iterator[None]:
         yield
 
 
-def _report_error(error: Exception) -> int:
+def _print_warning(context: click.Context, given: GivenWarning, times: int) -> None:
+    """Print a warning of the user's code, with how often it was given, unless --quiet is given."""
+    if QUIET in context.meta:
+        return
+    from arena.errors import format_place
+    from audits.reports.formatting import escape_controls
+    from audits.reports.terminal import fit_prose
+
+    place = format_place(given.file, given.line)
+    text = f"arena: warning: {given.category.__name__} in {place}: {given.text}"
+    text += f" ({times:,} times)" if times > 1 else ""
+    click.echo(fit_prose(escape_controls(text, one_line=True), sys.stderr), err=True)
+
+
+def _suggest_command(error: Exception, words: Sequence[str]) -> str:
+    """The sentence with the whole command as it was probably meant; empty if that is not known."""
+    from arena.errors import ArenaError
+
+    known: Any = error if isinstance(error, ArenaError) else ArenaError()
+    options = getattr(error, "possibilities", None)
+    choices = getattr(getattr(error, "param", None), "type", None)
+    if isinstance(error, click.NoSuchOption) and options:
+        known.corrected = {
+            error.option_name: min(options, key=lambda name: name[:3] != error.option_name[:3])
+        }
+    elif isinstance(error, click.BadParameter) and isinstance(choices, click.Choice):
+        for word in words:
+            close = difflib.get_close_matches(word.rpartition("=")[2], map(str, choices.choices), n=1)
+            if close and repr(word.rpartition("=")[2]) in str(error):
+                known.corrected = {word.rpartition("=")[2]: close[0]}
+    elif isinstance(error, _NoSuchCommand):
+        return (
+            f" Try: {shlex.join([*error.meant, *words[words.index(error.name) + 1 :]])}"
+            if error.meant
+            else ""
+        )
+    if not known.corrected and not known.lacking:
+        return ""
+    from audits.registry.suggestions import correct_words
+
+    changed = correct_words(words, known)
+    return "" if changed == [*words] else f" Try: {shlex.join(['arena', *changed])}"
+
+
+def _report_error(error: Exception, words: Sequence[str]) -> int:
     from arena.errors import ArenaError  # already imported, unless the error came before any command
     from audits.reports.formatting import escape_controls
     from audits.reports.terminal import fit_prose
@@ -269,8 +328,7 @@ def _report_error(error: Exception) -> int:
     if isinstance(error, MemoryError) or MemoryError.__name__ in message:  # of a player, or in a worker
         reason = f" ({message.rstrip('.')})" if message else ""
         message = f"not enough memory{reason}: make {_LARGE} smaller"
-    if arrived:
-        message = f"interrupted: {message}"
+    message = f"interrupted: {message}" if arrived else f"{message}{_suggest_command(error, words)}"
     with suppress(OSError):
         click.echo(fit_prose("arena: " + escape_controls(" ".join(message.split())), sys.stderr), err=True)
     return status

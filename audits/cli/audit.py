@@ -13,7 +13,7 @@ import attrs
 import click
 from click.core import ParameterSource
 
-from arena import InvalidArgument, OneRun
+from arena import InvalidArgument, OneRun, PlayerError
 from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.options import (
     DataOptions,
@@ -225,6 +225,11 @@ def execute_plan(
                         announce=output.print_cost,
                         **options,
                     )
+        except PlayerError as error:
+            may_continue = not plan.faults and not isinstance(error.__cause__, MemoryError)
+            if error.player == "learner" and may_continue:  # which did not fail in the first games
+                error.lacking = ("--faults",)
+            raise
         except RunStopped as stopped:
             if stopped.verdict is not None and stopped.verdict.games:
                 output.print_result(stopped.verdict)

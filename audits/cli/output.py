@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from audits.cli import PRINTED
+from audits.cli import PRINTED, QUIET
 from audits.cli.options import file_option, option, option_record
 from audits.reports.formatting import escape_controls
 from audits.reports.terminal import fit_prose, fit_text, measure_width, read_width
@@ -70,11 +70,22 @@ def _has_colour() -> bool:
     return not off and sys.stdout is not None and sys.stdout.isatty()
 
 
+def _note_quiet(context: click.Context, parameter: click.Parameter, quiet: bool) -> bool:
+    if quiet:
+        context.meta[QUIET] = True
+    return quiet
+
+
 @option_record
 class Quiet:
     """The option --quiet."""
 
-    quiet: bool = option("--quiet", "-q", help="Print no notes and no progress bar.")
+    quiet: bool = option(
+        "--quiet",
+        "-q",
+        help="Print no notes, no progress bar, and no warnings of the code that is audited.",
+        callback=_note_quiet,
+    )
 
     def print_notes(self, notes: Iterable[str]) -> None:
         """Print notes, one a line, unless --quiet is given."""

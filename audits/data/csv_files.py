@@ -127,7 +127,12 @@ class Table:
         separators = [mark for mark in (";", "\t", "|") if mark in self.columns[0]]
         if len(self.columns) == 1 and separators:
             remedy += f" They seem to be separated by {separators[0]!r}: write commas."
-        raise InvalidArgument(f"{self.name}, line {self.header}: no such column", value=name, remedy=remedy)
+        raise InvalidArgument(
+            f"{self.name}, line {self.header}: no such column",
+            value=name,
+            remedy=remedy,
+            corrected=_correct(name, self.columns),
+        )
 
     def parse_number(self, line: int, row: list[str], column: int, kind: str = "a point") -> float:
         """The number in a column of a row. Raises: InvalidArgument if it is not a finite number."""
@@ -208,6 +213,7 @@ def resolve_labels(table: Table, label: int, positive: str | None, *, guess: boo
             f"{location}: there is no such label",
             value=positive,
             remedy=f"{_suggest(name, values)}The labels are: {_format_names(values)}.",
+            corrected=_correct(name, values),
         )
     return values[1 - values.index(name)], name
 
@@ -261,12 +267,18 @@ def _parse_number(text: str) -> float | None:
         return None
 
 
-def _suggest(name: str, names: list[str]) -> str:
+def _correct(name: str, names: list[str]) -> dict[str, str]:
+    """The name with the closest of the names, whatever the case and a dot at the end; empty if none is."""
     folded = {name.casefold().rstrip("."): name for name in reversed(names)}
     close = difflib.get_close_matches(name.casefold().rstrip("."), folded, n=1, cutoff=0.7)
-    if not close:
+    return {name: folded[close[0]]} if close else {}
+
+
+def _suggest(name: str, names: list[str]) -> str:
+    meant = _correct(name, names)
+    if not meant:
         return ""
-    suggestion = folded[close[0]]
+    (suggestion,) = meant.values()
     dot = " (note the '.' at the end)" if suggestion.endswith(".") != name.endswith(".") else ""
     return f"Did you mean {suggestion!r}{dot}? "
 

@@ -25,7 +25,7 @@ from arena import (
 from arena.settings import at_least, check_value, whole
 from arena.testing import check_adversary
 from audits.races.race import Entrant, Race, Standing, set_fields
-from audits.registry.suggestions import check_labels, suggest
+from audits.registry.suggestions import check_labels, correct, suggest
 from audits.reports.report import Table
 
 if TYPE_CHECKING:
@@ -230,6 +230,7 @@ def _choose_protocol(players: Sequence[tuple[str, Learner, Adversary]], wanted: 
             f"the protocol of a race must be {' or '.join(protocols)}",
             value=wanted,
             remedy=suggest(wanted, protocols).strip(),
+            corrected=correct(wanted, protocols),
         )
     everyone = [player for _, learner, adversary in players for player in (learner, adversary)]
     preferred = getattr(players[0][2], "protocol", None)

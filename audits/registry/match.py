@@ -285,6 +285,7 @@ def resolve_claim(
         raise InvalidArgument(
             f"{learner.own_name} claims nothing with these settings, so there is nothing to {purpose}",
             remedy=f"Say what to test it against: {option}.",
+            lacking=("--epsilon", "1"),
         )
     if delta is None:
         delta = 0.0 if own.empty else own.delta

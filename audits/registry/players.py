@@ -29,7 +29,7 @@ from arena.players import Adversary, Learner
 from arena.sample import Sample
 from audits.registry import import_own_package
 from audits.registry.settings_text import build_player
-from audits.registry.suggestions import suggest, unknown_name
+from audits.registry.suggestions import correct, suggest, unknown_name
 from audits.registry.user_files import load_module
 
 PlayerClass = type[Learner] | type[Adversary]
@@ -240,6 +240,7 @@ def _load_from_file(text: str, *registries: Registry) -> Any:
     raise InvalidArgument(
         f"{path} has no {things} {name!r}" if name else f"{path} needs the name of a {things} in it",
         remedy=remedy if names else f"It contains no {kinds}; `arena new` writes a file that does.",
+        corrected={f"{path}:{name}": f"{path}:{item}" for item in correct(name, names).values()},
     )
 
 

@@ -29,7 +29,7 @@ from arena.records import Records
 from arena.sample import Sample
 from arena.schemas.schema import Schema
 from arena.settings import INSTEAD
-from audits.registry.suggestions import suggest
+from audits.registry.suggestions import correct, suggest
 from audits.registry.user_files import load_function, load_schema
 
 Player = Learner | Adversary
@@ -58,6 +58,7 @@ def build_player(
             raise InvalidArgument(
                 f"{player.name} has no setting {name!r}",
                 remedy=f"{suggest(name, fields)}Its settings are: {', '.join(fields) or 'none'}.",
+                corrected=correct(name, fields),
             )
     try:
         kinds = typing.get_type_hints(player) if texts else {}

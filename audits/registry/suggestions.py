@@ -1,14 +1,15 @@
-"""Names that are misspelt, unknown or used twice: the errors, with suggestions, of calls among them."""
+"""Names that are misspelt, unknown or used twice: the errors, with suggestions, and corrected commands."""
 
 from __future__ import annotations
 
 import difflib
 import functools
 import inspect
+import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import ParamSpec, TypeVar
 
-from arena.errors import InvalidArgument
+from arena.errors import ArenaError, InvalidArgument
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -22,11 +23,27 @@ def suggest(name: str, names: Iterable[str]) -> str:
     return f"Did you mean {' or '.join(close)}? " if close else ""
 
 
+def correct(name: str, names: Iterable[str]) -> dict[str, str]:
+    """The name with the closest of the names, for `ArenaError.corrected`; empty if none is close."""
+    close = difflib.get_close_matches(name, list(names), n=1)
+    return {name: close[0]} if close else {}
+
+
+def correct_words(words: Sequence[str], error: ArenaError) -> list[str]:
+    """The words of a command line as the error says that they should be; the same if it does not say it."""
+    changed = [*words]
+    for wrong, meant in error.corrected.items():
+        name = re.compile(rf"(?<![\w.-]){re.escape(wrong)}(?![\w-])")
+        changed = [name.sub(lambda found, meant=meant: meant, word) for word in changed]  # type: ignore[misc]
+    return [*changed, *error.lacking]
+
+
 def unknown_name(kind: str, name: str, names: Collection[str], alternative: str = "") -> InvalidArgument:
     """The error for a name that is none of `names`. alternative: what may be given instead of a name."""
     known = f"There are: {', '.join(names)}" if len(names) <= _FEW else "Give a name from `arena list`"
     remedy = f"{suggest(str(name), names)}{known}{alternative}."
-    return InvalidArgument(f"there is no {kind} of that name", value=name, remedy=remedy)
+    meant = correct(str(name), names)
+    return InvalidArgument(f"there is no {kind} of that name", value=name, remedy=remedy, corrected=meant)
 
 
 def check_labels(labels: Sequence[str]) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from arena.errors import CannotBeSent, describe_error
 from arena.parcels import pack
+from audits.counted_warnings import add_warnings
 from audits.interrupts import acknowledge_interrupt, check_interrupts
 from audits.runs.workers.pools import Pool, open_pool
 from audits.runs.workers.worker_process import ERROR, MISSING, RESULT, UNOPENED, Outcome, perform, software
@@ -80,6 +81,7 @@ def map_in_order(
             while place not in arrived:
                 other, outcome = attempts.receive()
                 arrived[other] = outcome
+                add_warnings(outcome.warnings)
                 if outcome.kind == RESULT and keep is not None:
                     keep(tasks[other], outcome.content)
             outcome = arrived.pop(place)

@@ -10,6 +10,7 @@ import socket
 import sys
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from threading import Thread, Timer
@@ -19,6 +20,7 @@ import attrs
 
 from arena.errors import describe_error
 from arena.parcels import unpack
+from audits.counted_warnings import GivenWarning, count_warnings
 from audits.registry.origins import versions
 from audits.runs.workers.workers import ENDING
 
@@ -41,10 +43,11 @@ def software() -> dict[str, str]:
 @attrs.frozen
 class Outcome:
     """The outcome of one task: RESULT; ERROR of the call, with its traceback; MISSING if the worker does not
-    have the call, or UNOPENED if that could not be unpickled."""
+    have the call, or UNOPENED if that could not be unpickled. warnings: of the call."""
 
     kind: str
     content: Any = None
+    warnings: Counter[GivenWarning] = attrs.field(factory=Counter)
     software: Mapping[str, str] = attrs.field(factory=lambda: software())
     worker: str = attrs.field(factory=lambda: f"{socket.gethostname()} (process {os.getpid()})")
 
@@ -60,8 +63,11 @@ def perform(digest: str, parcel: Any, task: Any) -> Outcome:
         return Outcome(UNOPENED, describe_error(error))
     if call is None:
         return Outcome(MISSING)
+    counts: Counter[GivenWarning] = Counter()
     try:
-        return Outcome(RESULT, call(task))
+        with count_warnings(lambda given, times: counts.update({given: times})):
+            content = call(task)
+        return Outcome(RESULT, content, warnings=_keep_portable(counts))
     except MemoryError:
         raise  # as if the worker had been ended for want of memory: another may have enough
     except Exception as error:
@@ -75,6 +81,18 @@ def _find_call(digest: str, parcel: bytes | None) -> Callable[[Any], Any] | None
             _calls.pop(next(iter(_calls)))
         _calls[digest] = call
     return _calls.get(digest)
+
+
+def _keep_portable(counts: Counter[GivenWarning]) -> Counter[GivenWarning]:
+    """The warnings, with classes that every process knows."""
+    known = Counter[GivenWarning]()
+    for given, times in counts.items():
+        is_known = given.category.__module__ in ("builtins", "numpy.exceptions")
+        text = given.text if is_known else f"{given.category.__name__}: {given.text}"
+        known[GivenWarning(text, given.category if is_known else UserWarning, given.file, given.line)] += (
+            times
+        )
+    return known
 
 
 def _make_portable(error: Exception) -> tuple[Exception, str]:

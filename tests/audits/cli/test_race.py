@@ -87,8 +87,8 @@ def test_a_chart_that_cannot_be_drawn_is_refused_before_the_games(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("audits.cli.race.run_race", lambda *given, **options: 1 / 0)
-    assert refusal(SOA, *SHORT, "--plot", "race.pdf").startswith(
-        "a chart must be a PNG or an SVG, got 'race.p"
+    assert refusal(SOA, *SHORT, "--plot", "race.gif").startswith(
+        "a chart must be a PDF, a PNG or an SVG, got 'race.g"
     )
     nowhere = tmp_path / "none" / "race.png"
     assert f"chart {nowhere} does not exist. Create it" in refusal(SOA, *SHORT, "--plot", str(nowhere))

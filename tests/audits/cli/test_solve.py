@@ -168,7 +168,7 @@ def test_the_files(tmp_path: Path) -> None:
         ((*SMALL, "--epsilon", "-1"), "epsilon must be at least 0, got -1.0"),
         ((*SMALL, "--delta", "2"), "delta must be at most 1, got 2.0"),
         ((*SMALL, "--strategy", "nowhere/best.py"), "the directory of the strategy nowhere/best.py does not"),
-        ((*SMALL, "--graph", "graph.txt"), "a chart must be a PNG or an SVG"),
+        ((*SMALL, "--graph", "graph.txt"), "a chart must be a PDF, a PNG or an SVG"),
     ],
 )
 def test_bad_input(
