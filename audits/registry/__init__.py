@@ -36,8 +36,7 @@ def check_own_packages() -> None:
         others = [f" They are those of {name}." for name in _find_other_distributions(_HOME, foreign)]
         raise ImportError(
             f"dp-arena did not install these modules of its packages in {_HOME}: "
-            f"{', '.join(foreign[:_MOST_FILES])}{more}.{''.join(others)} Install dp-arena in an environment of "
-            "its own."
+            f"{', '.join(foreign[:_MOST_FILES])}{more}.{''.join(others)} Install dp-arena somewhere else."
         )
 
 
