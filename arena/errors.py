@@ -70,6 +70,13 @@ class Unsupported(InvalidArgument):
     """A sensible request that this learner, class or protocol cannot meet."""
 
 
+class MissingPackage(Unsupported):
+    """A player needs a package that is not installed. extra: the optional dependency that installs it."""
+
+    def __init__(self, rule: str, *, extra: str) -> None:
+        super().__init__(rule, remedy=suggest_extra(extra))
+
+
 class UnknownRelease(Unsupported):
     """A learner released an object whose type is not known, so that nobody can say what it shows."""
 

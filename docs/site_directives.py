@@ -12,6 +12,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from audits.registry.families import find_family
 from audits.registry.players import ADVERSARIES, LEARNERS
 
 ROOT = Path(__file__).parents[1]
@@ -50,8 +51,7 @@ class Players(SphinxDirective):
             if not isinstance(player, type) or not player.__module__.startswith(f"{package}."):
                 continue
             summary = inspect.cleandoc(player.__doc__ or "").split("\n\n")[0]
-            family = player.__module__.split(".")[1]
-            families.setdefault(family, []).append(
+            families.setdefault(find_family(player.__module__), []).append(
                 (name, ", ".join(player.protocols), " ".join(summary.split()))
             )
         lines: list[str] = []
@@ -104,10 +104,21 @@ def link_to_folders(app: Sphinx, name: str, source: list[str]) -> None:
     source[0] = source[0].replace("](proofs)", "](proofs/index.md)")
 
 
+def link_tournament(app: Sphinx, error: Exception | None) -> None:
+    """Begin the page of the tournament, which is none of Sphinx's, with a link to the site."""
+    page, link = (
+        Path(app.outdir) / "tournament.html",
+        '<p><a href="index.html">← dp-arena documentation</a></p>',
+    )
+    if error is None and link not in (text := page.read_text(encoding="utf-8")):
+        page.write_text(text.replace("<body>", f"<body>\n{link}", 1), encoding="utf-8")
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("public-names", PublicNames)
     app.add_directive("players", Players)
     app.connect("source-read", link_to_folders)
     app.connect("autodoc-process-docstring", write_plain_text)
     app.connect("doctree-read", link_to_code)
+    app.connect("build-finished", link_tournament)
     return {"parallel_read_safe": True}

@@ -211,7 +211,8 @@ class ThresholdSteer(Adversary):
 class AnnouncedSwap(Adversary):
     """Waits until the learner announces that the next record will be sampled, and lets that one differ.
 
-    The score is what is published of it. If nothing is announced, the last record differs.
+    The score is what is published of it. If nothing is announced, the last record differs. Raises:
+    InvalidArgument if a release has too few numbers.
     """
 
     name = "announced-swap"
@@ -234,6 +235,12 @@ class AnnouncedSwap(Adversary):
             now = ~swapped & (announced | (left == 0))
             reply = yield Arrive(np.zeros((games, 1)), now[:, None].astype(float))
             release = reply.releases[-1].reshape(games, -1)
+            if max(self.shown, self.column, -1 - self.column) >= release.shape[1]:
+                raise InvalidArgument(
+                    "announced-swap reads an announcement and what is shown from each release",
+                    value=release.shape[1:],
+                    remedy="Choose a learner that publishes both, or set column and shown.",
+                )
             score = np.where(now, release[:, self.shown], score)
             swapped |= now
             announced = release[:, self.column] > 0.5

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import inspect
 import sys
 import textwrap
@@ -15,7 +14,8 @@ import click
 from arena import REFEREES, InvalidArgument
 from audits.cli.options import argument, option_groups, option_record, protocol_option
 from audits.cli.output import Json, print_note
-from audits.registry.players import ADVERSARIES, LEARNERS, Registry
+from audits.registry.families import describe_family, find_family
+from audits.registry.players import ADVERSARIES, LEARNERS, Registry, locate_class
 from audits.registry.suggestions import unknown_name
 from audits.reports.terminal import measure_width
 
@@ -83,7 +83,7 @@ def _describe_players(registry: Registry) -> list[dict[str, Any]]:
                 "name": name,
                 "protocols": list(player.protocols),
                 "summary": " ".join(text.partition("\n\n")[0].split()).partition(". ")[0].rstrip(".") + ".",
-                "class": f"{player.__module__}:{player.__qualname__}",
+                "class": locate_class(player),
             }
         )
     return players
@@ -97,10 +97,10 @@ def format_players(players: dict[str, list[dict[str, Any]]], width: int | None) 
     """The players by kind and family, in lines of at most `width` characters, or as long as they are."""
     sections = []
     for kind, described in players.items():
-        own = [player for player in described if _find_family(player) != _TEST_OBJECTS]
+        own = [player for player in described if find_family(player["class"]) != _TEST_OBJECTS]
         sections.append((kind, own))
         if kind == "learners":
-            rest = [player for player in described if _find_family(player) == _TEST_OBJECTS]
+            rest = [player for player in described if find_family(player["class"]) == _TEST_OBJECTS]
             sections.append(("mechanisms to test audits on, some of them broken on purpose", rest))
     names = [player["name"] for _, chosen in sections for player in chosen]
     column = max(map(len, names), default=0) + 2
@@ -115,11 +115,11 @@ def _format_families(
 ) -> list[str]:
     families: dict[str, list[dict[str, Any]]] = {}
     for player in players:
-        families.setdefault(_find_family(player), []).append(player)
+        families.setdefault(find_family(player["class"]), []).append(player)
     protocols = max(len(", ".join(player["protocols"])) for player in players) + 2
     lines = []
     for family in sorted(families):
-        about = _describe_family(families[family][0])
+        about = describe_family(families[family][0]["class"])
         lines.append(fill(f"  {family}: {about}" if about else f"  {family}", "", "    "))
         for player in families[family]:
             head = f"    {player['name']:{column}}{', '.join(player['protocols']):{protocols}}"
@@ -136,16 +136,3 @@ def _fill(text: str, head: str, indent: str, width: int | None) -> str:
         return fill(initial_indent=head, subsequent_indent=" " * len(head))
     body = fill(initial_indent=indent if head else "", subsequent_indent=indent)
     return f"{head.rstrip()}\n{body}" if head else body
-
-
-def _find_family(player: dict[str, Any]) -> str:
-    """The folder of a shipped player, the package of another."""
-    package, _, rest = player["class"].partition(":")[0].partition(".")
-    return rest.partition(".")[0] if package in (LEARNERS.package, ADVERSARIES.package) else package
-
-
-def _describe_family(player: dict[str, Any]) -> str:
-    """The first line of its package's docstring."""
-    module = player["class"].partition(":")[0]
-    package = ".".join(module.split(".")[:2]) if "." in module else module
-    return (inspect.getdoc(importlib.import_module(package)) or "").partition("\n\n")[0].replace("\n", " ")

@@ -107,7 +107,7 @@ class Registry:
     ) -> PlayerClass:
         """The one player of that name. Raises: InvalidArgument if there are several."""
         if len(entry_points) + (shipped is not None) > 1:
-            locations = [] if shipped is None else [_format_location(shipped)]
+            locations = [] if shipped is None else [locate_class(shipped)]
             raise _name_clash(name, [*locations, *(point.value for point in entry_points)])
         return self._load_entry_point(entry_points[0]) if shipped is None else shipped
 
@@ -141,7 +141,7 @@ class Registry:
                 ) from error
             for player in self.list_players_in(module):
                 if players.setdefault(player.name, player) is not player:
-                    locations = [_format_location(players[player.name]), _format_location(player)]
+                    locations = [locate_class(players[player.name]), locate_class(player)]
                     raise _name_clash(player.name, locations)
         return players
 
@@ -207,7 +207,7 @@ def find_player(text: str) -> Any:
         names = [*LEARNERS.list_names(), *ADVERSARIES.list_names()]
         raise unknown_name("player", text, names, _FILE_FORM)
     if len(holders) > 1:
-        raise _name_clash(text, [_format_location(registry.find(text)) for registry in holders])
+        raise _name_clash(text, [locate_class(registry.find(text)) for registry in holders])
     return holders[0].find(text)
 
 
@@ -254,7 +254,7 @@ def _name_clash(name: str, locations: list[str]) -> InvalidArgument:
     )
 
 
-def _format_location(player: PlayerClass) -> str:
+def locate_class(player: type) -> str:
     return f"{player.__module__}:{player.__qualname__}"
 
 

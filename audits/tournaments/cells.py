@@ -23,19 +23,23 @@ from arena.errors import (
     BudgetExceeded,
     InternalError,
     InvalidArgument,
+    MissingPackage,
     NothingTested,
     ProtocolViolation,
     describe_error,
 )
 from audits.races.race import Race
 from audits.races.race_result import run_race
+from audits.registry.families import find_family
 from audits.registry.match import Match
 from audits.runs.blocks import choose_distinguisher
 from audits.runs.ledger import Store
 from audits.runs.plan import Plan, describe
 from audits.runs.run import run
 
-AUDITED, RACED, REFUSED, FAILED = OUTCOMES = ("audited", "raced", "refused", "failed")
+AUDITED, RACED, REFUSED, FAILED = "audited", "raced", "refused", "failed"
+NOT_INSTALLED = "not installed"  # a package that a player needs
+OUTCOMES = (AUDITED, RACED, REFUSED, FAILED, NOT_INSTALLED)
 REFERENCE_EPSILON = 1.0  # nats, against which learners without a claim are tested
 MAX_NUMBERS = 10**7  # coordinates of examples and queries in one game: a second or two
 _REFUSALS = (InvalidArgument, NothingTested, ProtocolViolation, BudgetExceeded)  # the players cannot meet
@@ -55,7 +59,8 @@ def _text() -> Any:
 class CellResult:
     """The figures of a cell. All but `seconds` depend on the plan of the cell alone.
 
-    reason: why the pair was refused, or what a player raised. epsilon_lower, ceiling: as of `Verdict`.
+    reason: why the pair was refused, what a player raised, or which package it needs.
+    epsilon_lower, ceiling: as of `Verdict`.
     refuted: whether the claim is false; of a race, whether a promised bound is violated.
     exact: the exact ε of the adversary's view at the δ under test (nats; may be infinite), if it is known.
     delta_star: δ*, the least δ at the claim's ε that holds against every adversary of at most four rounds on
@@ -84,6 +89,8 @@ class CellResult:
         """The cell of players that cannot meet, or of which one has a fault. Raises: InternalError."""
         if isinstance(error, InternalError):
             raise error
+        if isinstance(error, MissingPackage) or isinstance(error.__cause__, MissingPackage):
+            return cls(outcome=NOT_INSTALLED, reason=str(error))
         own_fault = error.__cause__ is not None and not isinstance(error.__cause__, ArenaError)
         outcome = REFUSED if isinstance(error, _REFUSALS) and not own_fault else FAILED
         return cls(outcome=outcome, reason=explain(error))
@@ -119,6 +126,7 @@ class TournamentLedger(Store[CellResult]):
 class Cell:
     """A learner and an adversary that play a protocol in common.
 
+    location: of the learner's class, "module:Class". family: that of the learner.
     game: None if there is a refusal, which is the result. claim_epsilon, claim_delta: None without a claim.
     command: the line that plays the cell again; empty for players that are given as objects.
     """
@@ -128,6 +136,7 @@ class Cell:
     protocol: str
     games: int
     seed: int
+    location: str
     game: Match | Race | None = None
     refusal: CellResult | None = None
     claim: str = ""
@@ -139,6 +148,10 @@ class Cell:
     def epsilon(self) -> float:
         """ε of the claim under test (nats), a reference if there is none."""
         return REFERENCE_EPSILON if self.claim_epsilon is None else self.claim_epsilon
+
+    @property
+    def family(self) -> str:
+        return find_family(self.location)
 
     @property
     def quantity(self) -> str:

@@ -25,6 +25,7 @@ from audits.registry.players import (
     Registry,
     check_player,
     is_function,
+    locate_class,
     resolve_learner,
 )
 from audits.registry.suggestions import unknown_name
@@ -83,7 +84,7 @@ def plan_tournament(
     unmatched = [(name, "", reason) for name, reason in unloadable]
     unmatched += [("", name, reason) for name, reason in unloadable_too]
     cells, pairs = [], product(chosen.items(), opponents.items())
-    for (learner, (own, given)), (adversary, (others, given_too)) in pairs:
+    for (learner, (own, location, given)), (adversary, (others, _, given_too)) in pairs:
         common = [name for name in list_common(own, others) if not REFEREES[name].one_run]
         allowed = [name for name in protocols or common if name in common]
         if not allowed:
@@ -97,6 +98,7 @@ def plan_tournament(
             protocol=protocol,
             games=REFEREES[protocol].usual_games if games is None else games,
             seed=derive_seed(seed, learner, adversary),
+            location=location,
         )
         cells.append(_plan_cell(cell, given, given_too, bool(protocols), confidence))
     if all(cell.game is None for cell in cells):
@@ -115,7 +117,7 @@ def derive_seed(seed: int, learner: str, adversary: str) -> int:
     return int.from_bytes(sha256(text.encode()).digest()[:_SEED_BYTES], "big")
 
 
-Players = dict[str, tuple[tuple[str, ...], Any]]  # protocols, and what was given, by name
+Players = dict[str, tuple[tuple[str, ...], str, Any]]  # protocols, location of the class, what was given
 
 
 def _find_players(
@@ -127,36 +129,37 @@ def _find_players(
         loaded = registry.load_all()
     unloadable = [(name, str(error)) for name, error in loaded.items() if isinstance(error, InvalidArgument)]
     players: Players = {
-        name: (player.protocols, name)
+        name: (player.protocols, locate_class(player), name)
         for name, player in loaded.items()
         if not isinstance(player, InvalidArgument)
     }
     for item in given:
-        name, protocols = _identify(registry, item)
+        name, player = _identify(registry, item)
         if name in players:
             raise InvalidArgument(
                 f"two of the {registry.kind}s are called {name}",
                 value=item if isinstance(item, str) else None,
                 remedy="Leave one out, or change the `name` of its class.",
             )
-        players[name] = protocols, item
+        kind = player if isinstance(player, type) else type(player)
+        players[name] = player.protocols, locate_class(kind), item
     return players, unloadable
 
 
-def _identify(registry: Registry, item: Any) -> tuple[str, tuple[str, ...]]:
-    """The name and the protocols of a player."""
+def _identify(registry: Registry, item: Any) -> tuple[str, Any]:
+    """The name of a player, and its class or instance."""
     player = item
     if isinstance(item, str):
         own_name = item.rpartition(":")[2]
         if registry is LEARNERS and is_function(item):
-            return own_name, LEARNERS.find(resolve_learner(item)[0]).protocols
+            return own_name, LEARNERS.find(resolve_learner(item)[0])
         instance = registry.find_instance(item)
         if instance is not None:
-            return own_name, instance.protocols
+            return own_name, instance
         player = registry.find(item)
     else:
         check_player(registry.kind, item, registry.base)
-    return player.name, player.protocols
+    return player.name, player
 
 
 def _plan_cell(cell: Cell, learner: Any, adversary: Any, restricted: bool, confidence: float) -> Cell:

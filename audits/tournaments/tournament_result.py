@@ -3,42 +3,33 @@
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from contextlib import closing, nullcontext
 from functools import partial
-from importlib import resources
 from typing import Any, ClassVar
 
 import attrs
 
-from arena import REFEREES
-from audits.data.output_files import check_extra
-from audits.reports.formatting import escape_controls, nats, percent
+from audits.reports.formatting import percent
 from audits.reports.json_form import to_data
 from audits.reports.plots import Picture, draw_bars
-from audits.reports.report import Document, Facts, Prose, Report, Table, make_policy
+from audits.reports.report import Document, Facts, Prose, Report, Table
 from audits.runs.workers import Workers, map_missing
 from audits.tournaments.cells import (
     AUDITED,
+    FAILED,
+    NOT_INSTALLED,
     RACED,
     REFERENCE_EPSILON,
-    REFUSED,
-    Cell,
     CellResult,
     TournamentLedger,
     play_cell,
 )
+from audits.tournaments.tournament_page import render_page
 from audits.tournaments.tournament_plan import Tournament
+from audits.tournaments.tournament_rows import TournamentRow
 
-# The columns of a row, as JSON and the CSV file have them, and how text formats them.
-_COLUMNS = {
-    **dict.fromkeys(("protocol", "learner", "adversary", "claim"), ""),
-    **{"claim_epsilon": ".4g", "claim_delta": ".3g", "epsilon_lower": ".4g", "share": ".3f", "rank": ""},
-    **{"ceiling": ".4g", "exact": ".4g", "exact_reason": "", "delta_star": ".3g", "delta_star_reason": ""},
-    **{"quantity": "", "mean": ",.4g", "games": ",", "seed": "", "seconds": ".1f"},
-    **dict.fromkeys(("verdict", "reason", "command"), ""),
-}
 # The columns of tables, by their headers.
 _PLAYERS = {"learner": "learner", "adversary": "adversary"}
 _CLAIM = {"claim: ε": "claim_epsilon", "δ": "claim_delta"}
@@ -51,67 +42,9 @@ _TEXT_COLUMNS = {
 }
 _PAGE_COLUMNS = {"protocol": "protocol", **_PLAYERS, "claim": "claim", **_FIGURES, **_RACE}
 _RANKING = ("protocol", "rank", "adversary", "mean of claim", "refuted", "best", "learners")
-_VERDICTS = ("refuted", "not refuted", "no claim", "raced", "bound violated", "not played", "failed")
-_SHADES = 8  # of a heat map
+_VERDICTS = ("refuted", "not refuted", "no claim", "raced", "bound violated", FAILED)
+_SET_ASIDE = {"not played": "the players cannot meet", NOT_INSTALLED: "a player needs another package"}
 _BARS = 20  # of the chart
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class TournamentRow:
-    """A cell that was played. rank: of the adversary, from 1, if the cell is an audit of a claim."""
-
-    cell: Cell
-    result: CellResult
-    rank: int | None = None
-
-    @property
-    def share(self) -> float | None:
-        """The certified ε as a multiple of the claim's ε; None if the cell is no audit of a claim."""
-        own, certified = self.cell.claim_epsilon, self.result.epsilon_lower
-        return None if own is None or certified is None else certified / own
-
-    @property
-    def verdict(self) -> str:
-        if self.result.outcome == AUDITED:
-            tested = "refuted" if self.refuted else "not refuted"
-            return "no claim" if self.cell.claim_epsilon is None else tested
-        if self.result.outcome == RACED:
-            return "bound violated" if self.result.refuted else "raced"
-        return "not played" if self.result.outcome == REFUSED else "failed"
-
-    @property
-    def refuted(self) -> bool:
-        """Whether the learner's own claim is refuted, or a promised bound is violated."""
-        return self.result.refuted and (self.cell.claim_epsilon is not None or self.result.outcome == RACED)
-
-    @property
-    def sort_key(self) -> tuple[object, ...]:
-        cell, bound = self.cell, self.result.epsilon_lower
-        one_world = not REFEREES[cell.protocol].two_worlds
-        return (one_world, cell.protocol, cell.learner, bound is None, -(bound or 0.0), cell.adversary)
-
-    def describe(self) -> dict[str, Any]:
-        """A flat record, by _COLUMNS."""
-        parts = (self, self.result, self.cell)
-        return {name: next(getattr(x, name) for x in parts if hasattr(x, name)) for name in _COLUMNS}
-
-    def format(self, columns: dict[str, str]) -> list[str]:
-        """The texts of some columns; empty for what is unknown."""
-        values = self.describe()
-        return ["" if values[c] is None else format(values[c], _COLUMNS[c]) for c in columns.values()]
-
-    def shade(self) -> tuple[str, str]:
-        """The text and the style of the row's cell in a heat map."""
-        figures, share = self.result, self.share
-        if share is None and figures.epsilon_lower is not None:
-            return nats(round(figures.epsilon_lower, 2)), "n"
-        if share is None and figures.mean is None:
-            return ("failed", "f") if self.verdict == "failed" else ("–", "n")
-        if share is not None:
-            text = f"{share:.2f}" if share < 10 else f"{share:.0f}"
-        else:
-            text, share = f"{figures.mean:.3g}", (figures.mean or 0.0) / getattr(self.cell.game, "rounds", 1)
-        return text, "x" if self.refuted else f"h{min(_SHADES - 1, int(_SHADES * max(0.0, share)))}"
 
 
 @attrs.frozen(kw_only=True)
@@ -206,7 +139,7 @@ class TournamentResult(Report):
         tables.append(Table(_RANKING, [place.format() for place in places], "Adversaries by protocol:"))
         unplayed: dict[tuple[str, str], list[str]] = {}
         for row in rows:
-            if row.verdict in ("failed", "not played"):
+            if not row.finished:
                 unplayed.setdefault((row.verdict.capitalize(), row.result.reason), []).append(str(row.cell))
         reasons = [f"{verdict}: {', '.join(pairs)}: {why}" for (verdict, why), pairs in unplayed.items()]
         prose = map(Prose, [*reasons, *self._explain()])
@@ -235,43 +168,29 @@ class TournamentResult(Report):
         }
 
     def _render_page(self) -> str:
-        """Heat maps, the ranking and all pairs: the same bytes for the same figures, without durations."""
-        check_extra("the page", "jinja2")
-        from jinja2 import Environment  # an extra, and slow to import
-
-        rows = dict(enumerate(self.rows, 1))
-        maps: dict[str, dict[tuple[str, str], int]] = {}
-        for number, row in rows.items():
-            maps.setdefault(row.cell.protocol, {})[row.cell.learner, row.cell.adversary] = number
-        template = resources.files("audits.tournaments").joinpath("tournament.html.j2")
-        environment = Environment(
-            autoescape=True,
-            finalize=lambda value: escape_controls(value) if type(value) is str else value,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        environment.filters["policy"] = make_policy
-        return environment.from_string(template.read_text(encoding="utf-8")).render(
-            title="Every learner against every adversary",
+        return render_page(
+            self.tournament,
+            self.rows,
             facts=self._describe_plan(),
             notes=self._explain(),
-            maps=maps,
-            races=[name for name in maps if not REFEREES[name].two_worlds],
             ranking_headers=_RANKING,
             ranking=[place.format() for place in self.ranking],
             columns=_PAGE_COLUMNS,
-            rows=rows,
         )
 
     def _describe_plan(self) -> list[tuple[str, str]]:
         """What was played, as names and values."""
-        plan, verdicts = self.tournament, [row.verdict for row in self.rows]
+        plan, rows = self.tournament, self.rows
         learners, adversaries = ({getattr(c, role) for c in plan.cells} for role in ("learner", "adversary"))
-        counts = ", ".join(f"{verdicts.count(name)} {name}" for name in _VERDICTS if name in verdicts)
-        played = f"{len(verdicts):,} of {len(plan.cells):,}{' (interrupted)' if self.interrupted else ''}"
+        verdicts = Counter(row.verdict for row in rows if not row.set_aside)
+        aside = Counter(row.verdict for row in rows if row.set_aside)
+        counts = ", ".join(f"{verdicts[name]:,} {name}" for name in _VERDICTS if verdicts[name])
+        aside_counts = [f"{aside[name]:,} {name} ({why})" for name, why in _SET_ASIDE.items() if aside[name]]
+        end = f" (interrupted after {len(rows):,} of {len(plan.cells):,})" if self.interrupted else ""
         return [
             ("players", f"{len(learners)} learners, {len(adversaries)} adversaries"),
-            ("pairs", f"{played}: {counts}"),
+            ("pairs", f"{verdicts.total():,} played: {counts}{end}"),
+            ("set aside", ", ".join(aside_counts)),
             ("not paired", f"{len(plan.unmatched):,} pairs, whose players have no protocol in common"),
             ("confidence", f"{percent(plan.confidence)} for each pair by itself"),
             ("seed", str(plan.seed)),
@@ -305,6 +224,8 @@ def run_tournament(
 ) -> TournamentResult:
     """Play the cells, or those that a ledger does not hold yet. What the players raise ends their cell only.
 
+    Cells of which a package is not installed are in no ledger, so that they are tried again.
+
     watch: called with the cells so far. Other arguments, interrupts and errors: as in `audits.runs.run.run`.
     """
     cells = range(len(tournament.cells))
@@ -313,13 +234,20 @@ def run_tournament(
         notes = {"command": command}
         book = closing(TournamentLedger.open(ledger, tournament.describe(), notes=lambda: notes))
     with book as store:
+
+        def keep(index: int, result: CellResult) -> None:
+            if (
+                result.outcome != NOT_INSTALLED
+            ):  # the package may be installed before the same plan is resumed
+                store.add(index, result)
+
         results, interrupted = map_missing(
             lambda index: play_cell(tournament.cells[index], tournament.confidence),
             # Cells of few games are long, and come first, so that at the end no worker is left with one.
             sorted(cells, key=lambda index: tournament.cells[index].games),
             {} if store is None else dict(store.blocks()),
             jobs,
-            keep=None if store is None else store.add,
+            keep=None if store is None else keep,
             watch=watch,
             unit="cell",
         )

@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 
 from arena.claims import Neighbours, Relation, neighbours_setting, read_relation
-from arena.errors import RAISED, ArenaError, InvalidArgument, Unsupported, describe_error, suggest_extra
+from arena.errors import RAISED, ArenaError, InvalidArgument, MissingPackage, Unsupported, describe_error
 from arena.parcels import callable_name, fingerprint, is_mechanism
 from arena.released.encoding import list_objects
 from arena.sample import Reads, Sample, Training
@@ -239,8 +239,8 @@ def draw_random_state(rng: np.random.Generator) -> np.random.RandomState:
     return np.random.RandomState(np.random.MT19937(rng.integers(2**32, size=8)))
 
 
-def missing_library(library: str, error: ImportError) -> Unsupported:
-    return Unsupported(f"{library} cannot be imported ({error})", remedy=suggest_extra(library))
+def missing_library(library: str, error: ImportError) -> MissingPackage:
+    return MissingPackage(f"{library} cannot be imported ({error})", extra=library)
 
 
 def _read_releases(name: str, values: Any, games: int) -> np.ndarray:

@@ -11,7 +11,7 @@ import numpy as np
 
 from arena.concepts.base import ConceptClass
 from arena.concepts.dichotomies import Dichotomies
-from arena.errors import InvalidArgument, Unsupported, suggest_extra
+from arena.errors import InvalidArgument, MissingPackage, Unsupported
 from arena.sample import Sample, as_points
 from arena.settings import count_setting, more_than, setting
 from learners.common.learner_bases import FittedLearner, RunningRelease
@@ -96,7 +96,5 @@ class Logistic(FittedLearner):
 
     def start(self, games: int, rng: np.random.Generator) -> RunningRelease:
         if importlib.util.find_spec("sklearn") is None:
-            raise InvalidArgument(
-                "logistic needs scikit-learn, which is not installed", remedy=suggest_extra("learning")
-            )
+            raise MissingPackage("logistic needs scikit-learn, which is not installed", extra="learning")
         return super().start(games, rng)

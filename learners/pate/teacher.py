@@ -16,7 +16,7 @@ import attrs
 import numpy as np
 
 from arena.concepts import ConceptClass, parse_concept_class
-from arena.errors import InvalidArgument, describe_error, suggest_extra
+from arena.errors import InvalidArgument, MissingPackage, describe_error
 from arena.sample import Sample
 
 # The modules of scikit-learn in which a classifier is searched for if its module is not named.
@@ -237,9 +237,7 @@ def _check_package(path: str) -> None:
 @lru_cache(maxsize=32)
 def _find_class(path: str) -> Any:
     if importlib.util.find_spec("sklearn") is None:
-        raise InvalidArgument(
-            f"{path} needs scikit-learn, which is not installed", remedy=suggest_extra("learning")
-        )
+        raise MissingPackage(f"{path} needs scikit-learn, which is not installed", extra="learning")
     home, _, name = path.rpartition(".")
     modules = [home] if home else [f"sklearn.{module}" for module in _MODULES]
     for module in modules:

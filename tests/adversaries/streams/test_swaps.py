@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import audits
 from adversaries.streams.swaps import AnnouncedSwap, EventSwap, ThresholdSteer
-from arena import Adversary, FixedStream, Learner, Stream, play
+from arena import Adversary, FixedStream, InvalidArgument, Learner, Stream, play
 from arena.records import Records
 from arena.testing import check_adversary
 from audits.api.user_data import read_data
@@ -101,6 +101,12 @@ def test_a_user_of_a_class_is_missing_in_one_world() -> None:
     learner = configure(data, neighbours="add or remove a user of at most 2")
     adversary = EventSwap(learner=learner, sample=Records([(1, 1), (2, 0), (1, 0)]))
     assert play(learner, adversary, Stream(), games=2, seed=1).flag.all()
+
+
+def test_a_release_without_an_announcement_is_refused() -> None:
+    learner = LinearStream(rounds=4)
+    with pytest.raises(InvalidArgument, match="reads an announcement"):
+        play(learner, AnnouncedSwap(learner=learner), Stream(), games=2, seed=1)
 
 
 @pytest.mark.thorough

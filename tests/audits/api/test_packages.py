@@ -16,6 +16,7 @@ import pytest
 from support.paths import ROOT
 
 import audits
+from audits.registry import find_foreign_modules
 
 PACKAGES = ("adversaries", "arena", "audits", "learners")
 
@@ -88,6 +89,60 @@ def test_a_folder_called_learners_breaks_nothing_or_is_named(tmp_path: Path, mod
         [sys.executable, "-c", script, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert played.returncode == 0, played.stderr
+
+
+def install(site: Path, distribution: str, *files: str) -> None:
+    """Write files and their record as an installer does."""
+    for name in files:
+        (site / name).parent.mkdir(parents=True, exist_ok=True)
+        (site / name).write_text(f'"""Of {distribution}."""\n')
+    folder = site / f"{distribution.replace('-', '_')}-1.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.0\n")
+    lines = [f"{name},sha256=none,{(site / name).stat().st_size}" for name in files]
+    (folder / "RECORD").write_text("\n".join([*lines, f"{folder.name}/RECORD,,"]))
+
+
+OWN_FILES = [f"{package}/__init__.py" for package in PACKAGES]
+MERGED = {
+    "a module beside ours": (["learners/theirs.py"], ["learners/theirs.py"]),
+    "a package in place of ours": (["arena/__init__.py", "arena/x.so"], ["arena/__init__.py", "arena/x.so"]),
+    "no module": (["arena/notes.txt", "learners/__pycache__/theirs.cpython-311.pyc"], []),
+    "another package": (["agents/theirs.py"], []),
+}
+
+
+@pytest.mark.parametrize(("theirs", "foreign"), MERGED.values(), ids=MERGED)
+def test_modules_of_others_in_our_packages_are_found(
+    theirs: list[str], foreign: list[str], tmp_path: Path
+) -> None:
+    install(tmp_path, "dp-arena", *OWN_FILES)
+    install(tmp_path, "the-other-arena", *theirs)
+    assert find_foreign_modules(tmp_path) == foreign
+
+
+def test_without_a_record_of_our_packages_nothing_is_foreign(tmp_path: Path) -> None:
+    install(tmp_path, "dp-arena", "__editable___dp_arena_finder.py")
+    install(tmp_path, "the-other-arena", "learners/theirs.py")
+    assert find_foreign_modules(tmp_path) == []
+    assert find_foreign_modules(ROOT) == []
+
+
+@pytest.mark.thorough
+def test_packages_that_two_distributions_share_are_refused(tmp_path: Path) -> None:
+    for name in PACKAGES:
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    install(tmp_path, "the-other-arena", "learners/theirs.py")
+    own = [path for name in PACKAGES for path in (tmp_path / name).rglob("*") if path.is_file()]
+    record = [f"{path.relative_to(tmp_path)},,{path.stat().st_size}" for path in own]
+    install(tmp_path, "dp-arena")
+    path = tmp_path / "dp_arena-1.0.dist-info" / "RECORD"
+    path.write_text("\n".join(line for line in record if "theirs.py" not in line))
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import audits; audits.audit"
+    refused = python(code, tmp_path).stderr
+    assert "learners/theirs.py. They are those of the-other-arena." in refused
+    (tmp_path / "learners" / "theirs.py").unlink()
+    assert python(code, tmp_path).returncode == 0
 
 
 @pytest.mark.slow

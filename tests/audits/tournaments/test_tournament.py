@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import shlex
 from pathlib import Path
 
 import attrs
 import pytest
+from hypothesis import strategies as st
 from support.command_line import Command
+from support.flawed_sessions import AGES, Server
 
 import audits
-from arena import Adversary, InvalidArgument
+from arena import Adversary, Ask, InvalidArgument, Train
+from arena.errors import MissingPackage
+from arena.records import Records
 from audits.tournaments.cells import CellResult
 from audits.tournaments.tournament_plan import Tournament, derive_seed, plan_tournament
 from audits.tournaments.tournament_result import TournamentResult, run_tournament
+from learners.predictors.vote_predictors import StaticErm
 
 LEARNERS = ("laplace-count", "randomised-response", "static-erm", "soa")
 ADVERSARIES = ("count-swap", "point-swap", "reconstruct", "honest", "shattered-tree")
@@ -275,6 +281,97 @@ def test_the_page_needs_nothing_and_has_every_line(small: TournamentResult) -> N
     for row in small.rows:
         if row.result.outcome in ("audited", "raced"):
             assert f"<code>{row.cell.command}</code>" in page
+
+
+def read_tables(page: str) -> dict[str, list[list[str]]]:
+    """The texts of the cells of each table, by the heading before it and the number of tables there."""
+    tables, heading = {}, ""
+    pattern = r"<h[123][^>]*>(.*?)</h[123]>|<table[^>]*>(.*?)</table>"
+    for found, table in re.findall(pattern, page, re.DOTALL):
+        heading = found or heading
+        if table:
+            rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in table.split("</tr>")[:-1]]
+            tables[heading] = [[re.sub(r"<[^>]*>", "", text) for text in row] for row in rows]
+    return tables
+
+
+class Absent(StaticErm):
+    """Needs a package that is not installed."""
+
+    name = "absent"
+
+    def start(self, games, rng):
+        raise MissingPackage("it needs no-such-package", extra="learning")
+
+
+def test_a_page_shows_what_can_play_by_family_and_lists_the_rest_apart() -> None:
+    pytest.importorskip("jinja2")
+    learners = ["laplace-count", "svt-1", "static-erm", "soa", "function", Absent()]
+    against = ("count-swap", "statdp", "reconstruct", "honest", "shattered-tree")
+    result = run_tournament(plan_tournament(learners, against, games=500))
+    tables = read_tables(result.to_html())
+    (head, row) = tables["releases"]
+    assert head[1:] == ["claim: ε", "best adversary", "certified ε", "optimum", "reached", "count-swap"]
+    certified = result.rows[[str(row.cell) for row in result.rows].index("laplace-count against count-swap")]
+    bound = certified.result.epsilon_lower
+    assert row[:6] == [
+        "laplace-count",
+        "1",
+        "count-swap",
+        f"{bound:.4g}",
+        "1 (exact)",
+        f"{bound:.0%}"[:-1] + " %",
+    ]
+    assert [line[0] for line in tables["zoo"]] == ["learner", "svt-1"]
+    assert tables["zoo"][0][6:] == ["count-swap", "statdp"]  # a column for each that meets one of the family
+    assert tables["predictors"][1][:3] == ["static-erm", "none", "reconstruct"]
+    assert tables["predictors"][1][4].endswith("(ceiling)")  # the view's loss is infinite
+    assert tables["online"][1][:4] == ["soa", "shattered-tree", "4 mistakes", "4 %"]
+    (missing,) = tables["Not installed"]
+    assert missing == ["absent", "it needs no-such-package. Run pip install &#39;dp-arena[learning]&#39;."]
+    assert dict(tables["Without an opponent"]) == {
+        "function": "function needs a value for function",
+        "honest": "honest draws all examples from one distribution",
+    }
+    assert "–" not in [text for table in tables.values() for row in table for text in row]
+
+
+def test_a_cell_of_a_package_that_is_not_installed_is_tried_again(tmp_path: Path) -> None:
+    def play(learner: StaticErm) -> str:
+        tournament = plan_tournament([learner, "laplace-count"], ["reconstruct", "count-swap"], games=50)
+        rows = run_tournament(tournament, ledger=tmp_path / "t.ledger").rows
+        return {row.cell.learner: row.verdict for row in rows}[learner.name]
+
+    assert play(Absent()) == "not installed"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Absent, "start", StaticErm.start)
+        assert play(Absent()) == "no claim"
+
+
+@attrs.frozen
+class AskTwice(Adversary):
+    """The last record is there or not; asks twice how many there are."""
+
+    name = "ask-twice"
+    protocols = ("Session",)
+    returns_score = False
+
+    def play(self, games, rng):
+        yield Train(Records([20]), Records([20, 50]))
+        for query in (100, 100):
+            yield Ask(query)
+
+
+def test_sessions_and_streams_play() -> None:
+    server = audits.session(Server, data=AGES, ask=st.just(100), neighbours="add or remove one", epsilon=1.0)
+    rows = run_tournament(
+        plan_tournament([server, "linear-stream"], [AskTwice(), "event-swap"], games=2_000)
+    ).rows
+    assert [(row.cell.protocol, row.verdict) for row in rows] == [
+        ("Session", "not refuted"),
+        ("Stream", "not refuted"),
+    ]
+    assert all(row.result.epsilon_lower > 0 for row in rows)
 
 
 @pytest.mark.thorough
