@@ -68,8 +68,8 @@ _MONITOR: Sections = {
     }
 }
 _MONITOR_HELP = (
-    "Gather evidence against the claims of a project, night by night, on each version of its code. The claims "
-    "are in a file of Python, and the evidence in a folder, the store."
+    "Gather evidence against the claims of a project, night by night, on each version of its code. The "
+    "claims are in a file of Python, and the evidence in a folder, the store."
 )
 _ARENA: Sections = {
     "Games": {

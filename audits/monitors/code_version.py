@@ -44,7 +44,7 @@ def describe_version(target: Target) -> dict[str, dict[str, str]]:
     sources, roots = _find_sources(target)
     players = [player for player in (target.learner, target.adversary, target.referee) if player is not None]
     claim = {"statement": str(target.claim), "players": _digest(_strip_paths([*map(describe, players)]))}
-    loose = [f for f in _list_functions(target.learner) if not Path(f.__code__.co_filename).is_file()]
+    loose = [f for f in list_functions(target.learner) if not Path(f.__code__.co_filename).is_file()]
     if loose:
         claim["functions"] = _digest([text for f in loose for text in _identify_all(f, set())])
     return {
@@ -104,7 +104,7 @@ def _list_values(value: Any) -> Iterator[Any]:
             yield from _list_values(getattr(value, field.name))
 
 
-def _list_functions(value: Any) -> list[FunctionType]:
+def list_functions(value: Any) -> list[FunctionType]:
     """The Python functions in a player or a setting."""
     functions = (getattr(part, "__func__", part) for part in _list_values(value))
     return [function for function in functions if isinstance(function, FunctionType)]

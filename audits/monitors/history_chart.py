@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 
 import attrs
+
+from audits.reports.report import escape_text
 
 _WIDTH, _HEIGHT = 640, 150
 _LEFT, _RIGHT, _TOP, _BOTTOM = 48, 12, 14, 26
@@ -39,12 +40,10 @@ def draw_history(lines: Sequence[VersionLine], title: str) -> str:
 
     parts = [
         f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" font-size="11">',
-        f"<title>{escape(title)}</title>",
+        f"<title>{escape_text(title)}</title>",
         _line(_LEFT, y(0), _WIDTH - _RIGHT, y(0), "var(--axis)"),
         f'<text x="{_LEFT - 6}" y="{y(0) + 4:.1f}" text-anchor="end">0</text>',
-        f'<text x="{_LEFT - 6}" y="{y(high) + 4:.1f}" text-anchor="end">{high:.3g} nats</text>'.replace(
-            " nats", ""
-        ),
+        f'<text x="{_LEFT - 6}" y="{y(high) + 4:.1f}" text-anchor="end">{high:.3g}</text>',
     ]
     x = float(_LEFT)
     for number, line in enumerate(lines):
@@ -57,7 +56,7 @@ def draw_history(lines: Sequence[VersionLine], title: str) -> str:
         path = " ".join(f"{a:.1f},{b:.1f}" for a, b in points)
         parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
         parts += [f'<circle cx="{a:.1f}" cy="{b:.1f}" r="2.5" fill="{colour}"/>' for a, b in points[1:]]
-        parts.append(f'<text x="{x + 4:.1f}" y="{_HEIGHT - 8}">{escape(line.label)}</text>')
+        parts.append(f'<text x="{x + 4:.1f}" y="{_HEIGHT - 8}">{escape_text(line.label)}</text>')
         x = end
     return "\n".join([*parts, "</svg>"])
 
@@ -69,14 +68,13 @@ def _line(x1: float, y1: float, x2: float, y2: float, colour: str, *, dashed: bo
 
 def draw_badge(text: str, state: str) -> str:
     """A badge for the page of a repository. state: "refuted", "not refuted", "failed" or "none"."""
-    words, widths = ("privacy claims", text), []
-    for word in words:
-        widths.append(round(len(word) * _CHARACTER + 2 * _PADDING))
+    words = ("privacy claims", text)
+    widths = [round(len(word) * _CHARACTER + 2 * _PADDING) for word in words]
     middle = [widths[0] / 2, widths[0] + widths[1] / 2]
     texts = "".join(
-        f'<text x="{x:g}" y="14">{escape(word)}</text>' for x, word in zip(middle, words, strict=True)
+        f'<text x="{x:g}" y="14">{escape_text(word)}</text>' for x, word in zip(middle, words, strict=True)
     )
-    label = escape(f"{words[0]}: {text}")
+    label = escape_text(f"{words[0]}: {text}")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{sum(widths)}" height="{_BADGE_HEIGHT}" role="img" '
         f'aria-label="{label}"><title>{label}</title>'

@@ -14,10 +14,10 @@ from pathlib import Path
 import attrs
 
 from arena import InvalidArgument
-from arena.errors import RAISED, describe_error
-from arena.settings import check_value, less_than, more_than
+from arena.errors import RAISED, describe_error, is_users_file
+from arena.settings import at_least, check_value, less_than, more_than, number, whole
 from audits.monitors.claims import ClaimEntry, Target, check_names, load_claims, resolve_target
-from audits.monitors.code_version import describe_version, identify_version
+from audits.monitors.code_version import describe_version, identify_version, list_functions
 from audits.monitors.monitor_report import MonitorReport
 from audits.monitors.night import NightPlan, NightResult, play_night
 from audits.monitors.store import ClaimVersion, Night, Store
@@ -37,7 +37,7 @@ def monitor(
     *,
     store: str | os.PathLike[str],
     minutes: float | None = None,
-    max_calls: int | None = None,
+    games: int | None = None,
     error: float = ERROR,
     part: str = "1/1",
     seed: int = 0,
@@ -48,7 +48,7 @@ def monitor(
 
     claims: a file of Python that states them by `audits.claim`, or a list of what that returns.
     store: a folder, which the first night makes. minutes: of this night, shared by the claims; default: 10,
-        without max_calls. max_calls: games, or calls of a function, for each claim, at most.
+        without games. games: in each world to bet on for each claim, at most; the search plays as many again.
     error: the probability, at most, that any claim is ever reported false on a version of the code on which
         it is true, over all nights and versions; the store keeps it.
     part: "1/2" and "2/2" are two stores that both report and may be merged; each spends half of the error.
@@ -62,11 +62,13 @@ def monitor(
     """
     entries = [*claims] if isinstance(claims, list | tuple) else load_claims(os.fspath(claims))  # type: ignore[arg-type]
     check_names(entries)
-    check_value("error", error, more_than(0), less_than(1))
+    check_value("error", error, number, more_than(0), less_than(1))
     if minutes is not None:
-        check_value("minutes", minutes, more_than(0))
-    elif max_calls is None:
+        check_value("minutes", minutes, number, more_than(0))
+    elif games is None:
         minutes = MINUTES
+    if games is not None:
+        check_value("games", games, whole, at_least(1))
     workers = Workers.from_jobs(jobs)
     book = Store.open(store, error, RunPart.parse(part))
     with book.lock():
@@ -74,27 +76,36 @@ def monitor(
         book.add_claims({entry.name: entry.weight for entry in entries})
         nights = [_begin_night(book, entry) for entry in entries]
         book.save_index()
-        waiting = [night for night in nights if night.target is not None]
+        waiting = [night for night in nights if night.version is not None and not night.version.refuted]
         seconds = None
         if minutes is not None and waiting:
             seconds = 60 * minutes * min(1.0, (workers.jobs or 1) / len(waiting))
-        plans = [night.make_plan(book, seed, seconds, max_calls) for night in waiting]
+        plans = [night.make_plan(book, seed, seconds, games) for night in waiting]
         interrupted = _play(book, waiting, plans, workers, progress)
     failures = {night.entry.name: night.failure for night in nights}
-    places = {night.entry.name: (night.entry.file, night.entry.line) for night in nights}
+    places = {night.entry.name: night.place for night in nights}
     return MonitorReport.of(book, failures=failures, places=places, interrupted=interrupted)
 
 
 @attrs.define(kw_only=True)
 class _ClaimNight:
-    """The night of one claim. target, version: if it is to be played. failure: why it is not, or failed."""
+    """The night of one claim. target, version: unless it could not be resolved. failure: why it failed."""
 
     entry: ClaimEntry
     target: Target | None = None
     version: ClaimVersion | None = None
     failure: str = ""
 
-    def make_plan(self, store: Store, seed: int, seconds: float | None, max_calls: int | None) -> NightPlan:
+    @property
+    def place(self) -> tuple[str, int]:
+        """The file and the line of the mechanism, if the user wrote it, or else of the claim."""
+        functions = [] if self.target is None else list_functions(self.target.learner)
+        for code in (function.__code__ for function in functions):
+            if Path(code.co_filename).is_file() and is_users_file(code.co_filename):
+                return code.co_filename, code.co_firstlineno
+        return self.entry.file, self.entry.line
+
+    def make_plan(self, store: Store, seed: int, seconds: float | None, games: int | None) -> NightPlan:
         """What is played. Its seed follows from the claim, the version, the part and the night's number."""
         version = self.version
         assert version is not None
@@ -108,7 +119,7 @@ class _ClaimNight:
             needed=store.compute_threshold(version) - version.log_wealth,
             kept=version.kept or store.find_kept(version.claim),
             seconds=seconds,
-            max_calls=max_calls,
+            games=games,
             file=str(store.find_file(version).with_suffix(".py")),
         )
 
@@ -138,7 +149,7 @@ def _begin_night(store: Store, entry: ClaimEntry) -> _ClaimNight:
         store.add_version(version)
         store.save(version)
     store.current[entry.name] = identity
-    return _ClaimNight(entry=entry, target=None if version.refuted else target, version=version)
+    return _ClaimNight(entry=entry, target=target, version=version)
 
 
 def _play(

@@ -177,10 +177,10 @@ class MonitorReport(Report):
             else "no claim is shown to be false. This does not prove privacy."
         )
         meaning = (
-            "The probability that this store ever reports a claim false on a version of the code on which it is "
-            f"true is at most {self.error:g}, over all claims, nights and versions. The last column is the "
-            "smallest loss that the games so far would have shown with probability 90 %, if the adversary "
-            "shows it as randomised response does."
+            "The probability that this store ever reports a claim false on a version of the code on which it "
+            f"is true is at most {self.error:g}, over all claims, nights and versions. The last column is "
+            "the smallest loss that the games so far would have shown with probability 90 %, if the "
+            "adversary shows it as randomised response does."
         )
         return Conclusion(word, explanation, meaning, bool(self.refuted))
 

@@ -36,7 +36,7 @@ from audits.registry.match import get_given_curve
 from audits.runs.audit_estimators import AuditEstimators
 from audits.runs.blocks import choose_distinguisher, try_common_random_numbers
 from audits.runs.learner_failures import check_learner_first, fails_sometimes, refuse_failures
-from audits.runs.limits import Limits, check_enough, time_game
+from audits.runs.limits import Limits, time_game
 from audits.runs.plan import LEARNED, SCORE, Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
@@ -44,14 +44,13 @@ from audits.statistics.score_pairs import PairCounts
 from audits.testing.outcome import Refutation
 
 _EXAMPLES = 250  # adversaries that one night tries
-_SEARCHING, _SEARCHING_AGAIN = 0.4, 0.15  # shares of a night, the second where an adversary is known
+_SEARCHING, _SEARCHING_AGAIN = 0.4, 0.15  # of the time, and as many games, the second with a known adversary
 _COMPARING = 0.05  # share of the games by which each of two or three adversaries is compared
 _FEWEST_COMPARED, _MAX_COMPARED = 64, 16_384  # pairs of these games
 _CLEARLY_BETTER = 2.0  # z-score by which another adversary must exceed the known one
 _MAX_GAMES = 10_000_000  # in each world in one night
-_FEWEST_CALLS = 2_000  # of a night, of which checks take some hundred
 _MAX_COUNTEREXAMPLE = 20_000  # characters
-_NO_GAMES = "the search and the checks took all calls or all the time of the night: allow more"
+_NO_GAMES = "the search and the checks took all the time of the night: allow more"
 
 
 @attrs.frozen(kw_only=True)
@@ -59,8 +58,9 @@ class NightPlan:
     """What one night plays.
 
     seed: of all its games. needed: the evidence in nats that it must win for the claim to be refuted.
-    kept: what earlier nights hand on. seconds, max_calls: limits, of which at least one is given. file: for
-    the players that refute the claim.
+    kept: what earlier nights hand on. seconds: of the night. games: in each world that are bet on, at most;
+    the search plays in proportion. At least one of these is given. file: for the players that refute the
+    claim.
     """
 
     target: Target
@@ -68,7 +68,7 @@ class NightPlan:
     needed: float
     kept: Kept | None
     seconds: float | None
-    max_calls: int | None
+    games: int | None
     file: str
 
 
@@ -96,7 +96,7 @@ def play_night(plan: NightPlan) -> NightResult:
     """Play one night. What the user's code raises is its failure; an interrupt keeps the games so far."""
     start = time.perf_counter()
     try:
-        with Limits(plan.max_calls, plan.seconds) as limits:
+        with Limits(None, plan.seconds) as limits:
             night = _Night(plan, limits)
             result = night.play()
             explored = night.explored
@@ -159,8 +159,6 @@ class _Night:
         self._target, self._learner = plan.target, plan.target.learner
         self._claim = plan.target.claim
         self.explored = 0
-        if self._learner.one_call_a_game:
-            check_enough(plan.max_calls, _FEWEST_CALLS)
 
     def play(self) -> NightResult:
         """Choose an opponent, and bet on its games."""
@@ -234,13 +232,11 @@ class _Night:
         return kept if isinstance(kept, Script) and kept.protocol == protocol else None
 
     def _count_games(self, adversary: Any, referee: Any) -> int:
-        """The games in each world that fit into the night, about."""
-        games = _MAX_GAMES
+        """The games in each world to bet on in one night, at most."""
+        games = _MAX_GAMES if self._plan.games is None else self._plan.games
         if self._plan.seconds is not None:
             seconds = time_game(self._learner, adversary, referee)
             games = min(games, int(self._plan.seconds / (2 * max(seconds, 1e-9))))
-        if self._plan.max_calls is not None:
-            games = min(games, self._plan.max_calls // 2)
         return max(games, 1)
 
     def _compare(self, script: Script, search: SearchPlan, pairs: int) -> _Opponent:
@@ -274,7 +270,6 @@ class _Night:
         referee = self._target.referee or adversary.referee
         if not opponent.faults:
             learner = try_common_random_numbers(learner, adversary, referee)
-        left = 1 - self._limits.calls / self._plan.max_calls if self._plan.max_calls else 1.0
         plan = Plan(
             learner=learner,
             adversary=adversary,
@@ -283,12 +278,12 @@ class _Night:
             delta=self._claim.delta,
             curve=get_given_curve(self._learner, self._claim),
             confidence=_get_confidence(self._plan.needed),
-            games=max(1, int(left * self._count_games(adversary, referee))),
+            games=self._count_games(adversary, referee),
             until_refuted=True,
             seed=exploring_seed(self._plan.seed, "bet") + 1,  # odd, so that no other games have it
             distinguisher=opponent.distinguisher,
             faults=opponent.faults,
-        ).fit_blocks(self._plan.max_calls, self._plan.seconds)
+        ).fit_blocks(None, self._plan.seconds)
         estimators = NightEstimators(plan, self._plan.needed, opponent.scores)
         describe = _describe_opponent(adversary)
         kept = self._keep(opponent, estimators)

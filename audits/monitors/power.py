@@ -15,8 +15,8 @@ from audits.statistics.score_pairs import PairCounts
 POWER = 0.9
 _FIRST_BLOCK = 16  # pairs, as in a run until the claim is refuted
 _GROWTH = 1.4  # of the pairs from one choice of bets to the next, at least a fifth
-_FIRST_EXCESS = 0.01  # of a factor over 1, where the search for the smallest begins
-_TOLERANCE = 0.02  # relative to that excess
+_CAUTION = 1.25  # factor above the excess that an expansion for small losses gives
+_TOLERANCE = 0.02  # relative to the excess
 
 
 @lru_cache(maxsize=1_024)
@@ -38,7 +38,10 @@ def find_shown_factor(
         mean = expect_log_wealth(games, epsilon=epsilon, delta=delta, loss=(1 + excess) * epsilon)
         return sqrt(max(mean, 0.0)) - root
 
-    low, high, largest = 0.0, _FIRST_EXCESS, EPSILON_MAX / epsilon - 1
+    # For a small excess, a pair brings q (1 − q) (excess · ε)² nats, where q is the chance of a wrong answer.
+    chance = 1 / (1 + exp(epsilon))
+    low, high = 0.0, _CAUTION * root / (epsilon * sqrt(games * chance * (1 - chance)))
+    largest = EPSILON_MAX / epsilon - 1
     while miss(min(high, largest)) < 0:
         if high >= largest:
             return None

@@ -24,7 +24,7 @@ class StoreOption:
         "--store",
         metavar="FOLDER",
         default=_STORE,
-        help="Where the evidence is kept: a folder of JSON files.",
+        help="The folder that holds the evidence, in JSON files.",
     )
 
 
@@ -46,17 +46,19 @@ class NightOptions(SeedOption, StoreOption, BadgeOption):
     minutes: float | None = option(
         "--minutes",
         metavar="M",
-        help=f"Length of the night, which the claims share. Default: {MINUTES:g}, without --max-calls.",
+        help=f"Length of the night, which the claims share. Default: {MINUTES:g}, without --games.",
     )
-    max_calls: int | None = option(
-        "--max-calls", metavar="N", help="Games, or calls of a function, for each claim, at most."
+    games: int | None = option(
+        "--games",
+        metavar="N",
+        help="Games in each world to bet on for each claim, at most; the search plays as many again.",
     )
     error: float = option(
         "--error",
         metavar="A",
         default=ERROR,
-        help="The probability, at most, that a true claim is ever reported false, over all claims, nights and "
-        "versions. The store keeps it.",
+        help="The probability, at most, that a true claim is ever reported false, over all claims, nights "
+        "and versions. The store keeps it.",
     )
     part: str = option(
         "--part",
@@ -94,7 +96,7 @@ def play(asked: NightOptions, output: Output) -> int:
             asked.claims,
             store=asked.store,
             minutes=asked.minutes,
-            max_calls=asked.max_calls,
+            games=asked.games,
             error=asked.error,
             part=asked.part,
             seed=asked.seed,
