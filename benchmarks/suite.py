@@ -1,6 +1,6 @@
 """Mechanisms of the auditing literature: exact loss, certified bound, and speed.
 
-python -m benchmarks.suite [NAME ...]
+python -m benchmarks.suite [--csv FILE] [NAME ...]
 
 For every mechanism of the zoo at ε = 0.1: the largest exact loss over the inputs of StatDP, and the bound
 certified, at 99 %, by playing the worst of these inputs until it passes the best bound of DP-Sniper (Bichsel,
@@ -13,16 +13,18 @@ from __future__ import annotations
 
 import math
 import statistics
-import sys
 import time
+from typing import Any
 
 import attrs
+import click
 from tabulate import tabulate
 
 from adversaries.release.statdp import ALL_DIFFER, StatDP
 from arena import Learner, Release
 from audits.exact_loss.view_laws import losses_of_values, value_laws
 from audits.registry.players import LEARNERS
+from audits.reports.result_table import write_records
 from audits.runs.plan import LIKELIHOOD, Plan
 from audits.runs.run import run
 from benchmarks.anchors.printed_figures import ZOO
@@ -31,6 +33,9 @@ CONFIDENCE = 0.99
 MOST_PAIRS = 300_000_000
 BLOCK = 65_536
 SEEDS = 3
+# The columns of the table, and how it shows them.
+_STYLES = {"mechanism": "", "known": "", "exact": ".4f", "certified": ".4f", "reached": "", "pairs": ","}
+_STYLES |= {"s": ".2f", "slowest": ".2f", "DP-Sniper": ".4g"}
 
 
 @attrs.frozen
@@ -83,7 +88,7 @@ def worst_input(learner: Learner) -> tuple[StatDP, float]:
     return adversary, epsilon
 
 
-def measure(row: Row) -> list[object]:
+def measure(row: Row) -> dict[str, Any]:
     learner, printed = LEARNERS.find(row.learner)(), ZOO[row.learner]
     runs = []
     for seed in range(SEEDS):
@@ -105,24 +110,29 @@ def measure(row: Row) -> list[object]:
         runs.append((run(plan, jobs=row.jobs), time.perf_counter() - start))
     least, reached = min(verdict.epsilon_lower for verdict, _ in runs), all(v.refuted for v, _ in runs)
     slowest = max(seconds for _, seconds in runs)
-    return [
-        row.learner,
-        row.exact,
-        f"{exact:.4f}",
-        f"{least:.4f}" + ("" if reached else " (not reached)"),
-        f"{statistics.median(verdict.games for verdict, _ in runs):,}",
-        f"{statistics.median(seconds for _, seconds in runs):.2f}",
-        f"{slowest:.2f}",
-        f"{printed:.4g}",
-    ]
+    return {
+        "mechanism": row.learner,
+        "known": row.exact,
+        "exact": exact,
+        "certified": least,
+        "reached": reached,
+        "pairs": statistics.median(verdict.games for verdict, _ in runs),
+        "s": statistics.median(seconds for _, seconds in runs),
+        "slowest": slowest,
+        "DP-Sniper": printed,
+    }
 
 
-def main(names: list[str]) -> None:
-    rows = [measure(row) for row in ROWS if not names or row.learner in names]
-    headers = ["mechanism", "known", "exact", "certified", "pairs", "s", "slowest"]
-    headers += ["DP-Sniper"]
-    print(tabulate(rows, headers, disable_numparse=True, colalign=("left", *["right"] * 7)))
+@click.command()
+@click.argument("names", nargs=-1)
+@click.option("--csv", "csv_file", help="Also write the table to this file.")
+def main(names: tuple[str, ...], csv_file: str | None) -> None:
+    records = [measure(row) for row in ROWS if not names or row.learner in names]
+    rows = [[format(record[name], style) for name, style in _STYLES.items()] for record in records]
+    print(tabulate(rows, [*_STYLES], disable_numparse=True, colalign=("left", *["right"] * 8)))
+    if csv_file is not None:
+        write_records(records, csv_file)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -33,7 +33,7 @@ def correct_words(words: Sequence[str], error: ArenaError) -> list[str]:
     """The words of a command line as the error says that they should be; the same if it does not say it."""
     changed = [*words]
     for wrong, meant in error.corrected.items():
-        name = re.compile(rf"(?<![\w.-]){re.escape(wrong)}(?![\w-])")
+        name = re.compile(rf"(?<![\w.-]){re.escape(wrong)}(?![\w.-])")
         changed = [name.sub(lambda found, meant=meant: meant, word) for word in changed]  # type: ignore[misc]
     return [*changed, *error.lacking]
 

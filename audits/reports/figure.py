@@ -45,8 +45,8 @@ _UNSAID = {
 
 
 class ReportFigure(Figure):
-    """A matplotlib figure that notebooks display, though pyplot does not know it. The same figures give the
-    same bytes of a PDF, a PNG or an SVG."""
+    """A matplotlib figure that notebooks display, though pyplot does not know it. A result that is drawn
+    again gives the same bytes of a PDF, a PNG or an SVG."""
 
     subject = "report"  # from which identifiers within an SVG are derived
 

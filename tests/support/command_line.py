@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import signal
@@ -10,6 +11,7 @@ import sys
 from typing import Any
 
 import attrs
+import pytest
 from click.testing import CliRunner, Result
 from support.paths import ROOT
 
@@ -59,6 +61,28 @@ class Command:
         assert len(lines) == 1
         assert lines[0].startswith("arena: ")
         return lines[0].removeprefix("arena: ")
+
+
+class Terminal(io.StringIO):
+    """What a command takes for a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def print_on_terminal(*words: str, width: int) -> tuple[str, str]:
+    """What a command prints on a terminal without colours of so many columns: its output, its errors."""
+    streams = Terminal(), Terminal()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", str(width))
+        patch.setenv("NO_COLOR", "1")
+        patch.setattr(sys, "stdout", streams[0])
+        patch.setattr(sys, "stderr", streams[1])
+        with pytest.raises(SystemExit):
+            cli.arena.main([*words], prog_name="arena")
+    output, errors = (stream.getvalue() for stream in streams)
+    bars = [line for line in errors.split("\n") if "\r" not in line]  # they are wiped out
+    return output, "\n".join(bars)
 
 
 def start(*words: object) -> subprocess.Popen[str]:

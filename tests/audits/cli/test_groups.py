@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import io
 import re
 import sys
 import time
@@ -15,7 +14,7 @@ import click
 import pytest
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner
-from support.command_line import Command
+from support.command_line import Command, Terminal
 from tqdm import tqdm
 
 import audits
@@ -24,11 +23,6 @@ from audits.cli import output as output_module
 from audits.cli.output import Output, colour_verdicts
 
 arena = Command()
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 def complete(*words: str, incomplete: str = "") -> list[str]:

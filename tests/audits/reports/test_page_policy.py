@@ -48,6 +48,7 @@ PAGES: dict[str, Callable[[Path], str]] = {
     "run with a ledger": audit_with_ledger,
     "Certificate": lambda folder: audits.certify(SCORES, SCORES + 1).to_html(),
     "OneRunCertificate": lambda folder: audits.certify_one_run(SCORES, SCORES > 0, delta=1e-5).to_html(),
+    "Comparison": lambda folder: audits.compare([audits.exact(*COUNT)]).to_html(),
     "ClassFigures": lambda folder: describe_class(FiniteClass(np.eye(3, dtype=bool))).to_html(),
     "FitResult": fit_rules,
     "ExactAudit": lambda folder: audits.exact(*COUNT).to_html(),
