@@ -164,17 +164,6 @@ def test_the_test_of_the_readme_finds_it_too(function: str, failed: int, tmp_pat
 
 
 @pytest.mark.slow
-def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
-    for package in ("sphinx", "furo", "myst_nb", "sphinx_click"):
-        pytest.importorskip(package, reason=SITE)
-    sphinx = [sys.executable, "-m", "sphinx", "--fail-on-warning", "--quiet"]
-    command = [*sphinx, str(ROOT / "docs"), str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "index.html").exists()
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_gives_the_figures_that_it_shows(path: Path) -> None:
     """If figures change: .venv-docs/bin/jupyter execute --inplace docs/notebooks/*.ipynb"""
@@ -230,3 +219,59 @@ def test_the_tests_of_the_guide_fail_as_it_shows_and_pass_once_mended(tmp_path: 
     passed = run_in(tmp_path, *run_tests)
     assert passed.returncode == 0, passed.stdout
     assert "5 passed" in passed.stdout  # two of them twice, since the second file imports the first
+
+
+PAPER, MONITOR, TOURNAMENT = (
+    (DOCS / "guides" / f"{name}.md").read_text(encoding="utf-8")
+    for name in ("write_a_paper", "monitor_in_ci", "enter_a_tournament")
+)
+
+
+def list_commands(page: str, first: str) -> list[list[str]]:
+    """The lines of the page that begin with a command, as words that run it."""
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    text = "".join(block for language, block in blocks if not language).replace("\\\n", " ")
+    found = [shlex.split(line) for line in text.splitlines() if line.startswith(f"{first} ")]
+    return [[*(ARENA if first == "arena" else [sys.executable]), *words[1:]] for words in found]
+
+
+@pytest.mark.parametrize("page", [PAPER, MONITOR, TOURNAMENT], ids=["paper", "monitor", "tournament"])
+def test_a_page_for_a_job_is_short(page: str) -> None:
+    assert len(page.split()) < 600
+
+
+@pytest.mark.slow
+def test_the_adversary_of_the_guide_has_the_place_that_it_shows(tmp_path: Path) -> None:
+    pytest.importorskip("jinja2")
+    (tmp_path / "entry.py").write_text(code_block(TOURNAMENT, "class OneOrAllOthers"))
+    (command,) = list_commands(TOURNAMENT, "arena")
+    played = run_in(tmp_path, *command)
+    assert played.returncode == 3, played.stderr
+    ranking = re.search(r"```\n(protocol .*?)```", TOURNAMENT, re.DOTALL)
+    assert ranking is not None
+    assert ranking[1] in played.stdout
+    assert "one-or-all-others" in (tmp_path / "tournament.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_the_script_of_the_guide_writes_a_table_and_a_figure(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    (tmp_path / "losses.py").write_text(code_block(PAPER, "audits.compare"))
+    written = run_in(tmp_path, sys.executable, "losses.py")
+    assert written.returncode == 0, written.stderr
+    for name in ("noisy sum", "Laplace", "sparse vector, v. 3"):
+        assert re.search(rf"^\s*{re.escape(name)} &.*&", written.stdout, re.MULTILINE)
+    assert (tmp_path / "losses.pdf").read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.slow
+def test_the_nights_of_the_guide_add_up_and_find_a_change(tmp_path: Path) -> None:
+    module = code_block(MONITOR, "def noisy_count")
+    (tmp_path / "mine.py").write_text(module)
+    (tmp_path / "claims.py").write_text(code_block(MONITOR, "audits.claim"))
+    night, report, again = list_commands(MONITOR, "arena")
+    assert night == again
+    assert [run_in(tmp_path, *command).returncode for command in (night, night, report)] == [0, 0, 0]
+    assert "count" in (tmp_path / "privacy-monitor.html").read_text(encoding="utf-8")
+    (tmp_path / "mine.py").write_text(module.replace("scale=1.0", "scale=0.5"))
+    assert run_in(tmp_path, *night).returncode == 3

@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,8 @@ HOST = """<!DOCTYPE html><meta charset="utf-8"><body style="margin: 0">
 <pre id="result"></pre><script>{script}</script>"""
 # Measures pages one after the other. What is hidden is not looked at, and what scrolls by itself may be wide.
 MEASURE = """
-const frame = document.getElementById("frame");
-const measure = async name => {
+const treat = async name => {
+  await load(name);
   const page = frame.contentDocument, view = frame.contentWindow;
   const width = page.documentElement.clientWidth, root = page.querySelector("article") ?? page.body;
   const describe = node => node.tagName + ": " + node.textContent.trim().slice(0, 60);
@@ -65,20 +66,29 @@ const measure = async name => {
   }
   button?.click();
   if (button) await new Promise(done => setTimeout(done, 500));
-  return {
-    name, width, wide, faint, cut, shown, overflow: page.documentElement.scrollWidth - width,
-    background: luminance(opaque(root)), button: button?.textContent,
-  };
+  const overflow = page.documentElement.scrollWidth - width, background = luminance(opaque(root));
+  return { name, width, wide, faint, cut, shown, overflow, background, button: button?.textContent };
 };
+"""
+SEARCH = """
+const treat = async words => {
+  await load(`search.html?q=${encodeURIComponent(words)}`);
+  const links = () => [...frame.contentDocument.querySelectorAll("#search-results li a")];
+  for (let wait = 0; wait < 40 && !(wait > 10 && links().length); wait++) {
+    await new Promise(done => setTimeout(done, 50));
+  }
+  return links().map(link => link.getAttribute("href").split("?")[0]);
+};
+"""
+FINISH = """
+const frame = document.getElementById("frame");
+const load = name => new Promise(done => {
+  frame.onload = done;
+  if (name.startsWith("<")) frame.srcdoc = name; else frame.src = name;
+});
 (async () => {
   const results = [];
-  for (const name of pages) {
-    await new Promise(done => {
-      frame.onload = done;
-      if (name.startsWith("<")) frame.srcdoc = name; else frame.src = name;
-    });
-    results.push(await measure(name.startsWith("<") ? "" : name));
-  }
+  for (const item of given) results.push(await treat(item));
   document.getElementById("result").textContent = JSON.stringify(results);
 })();
 """
@@ -97,16 +107,32 @@ def measure_pages(
 ) -> list[dict[str, Any]]:
     """What pages look like in a frame of this width, in pixels, and this colour scheme. pages: their HTML, or
     paths below `folder`, where a file for the browser is written."""
-    host = folder / f"host_{width}_{scheme}.html"
-    texts = json.dumps(list(pages)).replace("</", "<\\/")
-    script = f"const pages = {texts};\n{MEASURE}"
+    found = _run(browser, pages, MEASURE, folder, width=width, scheme=scheme)
+    assert len(found) == len(pages)
+    return found
+
+
+def search_site(browser: str, words: Sequence[str], folder: Path) -> dict[str, list[str]]:
+    """The pages that the search of the site in `folder` finds for each of these texts, the best first."""
+    found = _run(browser, words, SEARCH, folder)
+    return dict(zip(words, found, strict=True))
+
+
+def _run(
+    browser: str, given: Sequence[str], script: str, folder: Path, width: int = 1280, scheme: str = "light"
+) -> list[Any]:
+    """What a script makes of `given` in a page that is written to `folder`."""
+    host = folder / "host_of_frame.html"
+    texts = json.dumps(list(given)).replace("</", "<\\/")
+    script = f"const given = {texts};\n{script}\n{FINISH}"
     host.write_text(HOST.format(width=width, scheme=scheme, script=script), encoding="utf-8")
     options = [f"--{name}" for name in (*_OPTIONS, "allow-file-access-from-files", "dump-dom")]
-    options += [f"--user-data-dir={folder / 'profile'}", "--window-size=1400,4600"]
-    options.append(f"--virtual-time-budget={20_000 + 3_000 * len(pages)}")
-    command = [browser, *options, host.as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120 + 2 * len(pages))
+    options += ["--window-size=1400,4600", f"--virtual-time-budget={20_000 + 3_000 * len(given)}"]
+    with tempfile.TemporaryDirectory() as profile:
+        command = [browser, *options, f"--user-data-dir={profile}", host.as_uri()]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120 + 3 * len(given))
+    host.unlink()
     found = re.search(r'<pre id="result">(.+?)</pre>', done.stdout, re.DOTALL)
     assert found, done.stderr[-2000:]
-    results: list[dict[str, Any]] = json.loads(html.unescape(found[1]))
+    results: list[Any] = json.loads(html.unescape(found[1]))
     return results
