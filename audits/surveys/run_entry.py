@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event, Thread
-from typing import BinaryIO
+from typing import IO
 
 import attrs
 import psutil
@@ -130,7 +130,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 class _Output:
     """Reads what a process prints, and keeps the beginning and the end."""
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: IO[bytes]) -> None:
         self._stream, self._head, self._tail, self.lines = stream, b"", b"", 0
         self._thread = Thread(target=self._read, daemon=True)
         self._thread.start()

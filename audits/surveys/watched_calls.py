@@ -90,7 +90,8 @@ def end_forks(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def watch_mechanism(mechanism: Any, state: CallState, rebuild: Rebuild) -> Any:
     """The mechanism, whose calls are noted. rebuild: a function and its arguments, the last of which is
-    the name of the entry, that make it in another process. Learners, their names and coroutine functions are left as they are."""
+    the name of the entry, that make it in another process. Learners, their names and coroutine functions are
+    left as they are."""
     if is_model(mechanism):
         kind: Any = mechanism
         while isinstance(kind, functools.partial):

@@ -97,7 +97,7 @@ def _first(items: list[Any]) -> Any:
     return items[0]
 
 
-one = {"epsilon": 1.0, "sensitivity": 1}
+one: dict[str, Any] = {"epsilon": 1.0, "sensitivity": 1}
 _add_mechanism(
     "Binary",
     lambda: records(st.sampled_from("ab"), min_size=1, max_size=1),
@@ -119,7 +119,7 @@ for _name in ("Laplace", "Staircase"):
 for _name in ("LaplaceBoundedDomain", "LaplaceFolded", "LaplaceTruncated", "Snapping"):
     _add_mechanism(_name, _number, _real, lower=0, upper=3, **one)
 for _name in ("Laplace", "LaplaceBoundedDomain"):
-    _bounds = {} if _name == "Laplace" else {"lower": 0, "upper": 3}
+    _bounds: dict[str, Any] = {} if _name == "Laplace" else {"lower": 0, "upper": 3}
     _add_mechanism(_name, _number, _real, "with δ", delta=0.1, **_bounds, **one)
 _add_mechanism("LaplaceBoundedNoise", _number, _real, delta=0.1, **one)
 _add_mechanism("Uniform", _number, _real, delta=0.1, sensitivity=1)

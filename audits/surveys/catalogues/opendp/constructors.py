@@ -192,15 +192,11 @@ def _add_selections(kind: str, measure: str) -> None:
         options = {"candidates": [2, 4, 6, 8], "alpha": alpha, "scale": 1.0}
         return choose(dp, "make_private_quantile", domain, dp.symmetric_distance(), **options)
 
-    for negate in (False, True):
-        add_measurement(
-            f"make_noisy_max: {kind}" + (", least" if negate else ""),
-            _SCORES,
-            _integers,
-            lambda dp, negate=negate: choose(
-                dp, "make_noisy_max", *_score_space(dp), scale=2.0, negate=negate
-            ),
-        )
+    def find_extreme(negate: bool, dp: Any) -> Any:
+        return choose(dp, "make_noisy_max", *_score_space(dp), scale=2.0, negate=negate)
+
+    add_measurement(f"make_noisy_max: {kind}", _SCORES, _integers, partial(find_extreme, False))
+    add_measurement(f"make_noisy_max: {kind}, least", _SCORES, _integers, partial(find_extreme, True))
     add_measurement(
         f"make_noisy_max: {kind}, monotonic",
         lambda: records(st.integers(0, 2)),
