@@ -270,20 +270,22 @@ class _CrossFit:
             assert learned is not None
             return learned[views is other]
 
-        thresholds, z = [np.zeros(0)], []
+        thresholds, counted = [np.zeros(0)], []
         has_tails = any(map(is_reply, half.names))  # several replies together are a rare event more often
         for score in candidates:
             values = compute(score, half)
             thresholds.append(_choose_thresholds(values, has_tails or score == Score(OWN_SCORE)))
-            hits, both = _count_events(values, thresholds[-1], half.counts)
-            z.append(_discount_fit(_z_scores(hits, both, half.pairs, claim), score))
+            counted.append(_count_events(values, thresholds[-1], half.counts))
         every = np.concatenate(thresholds)
         if not len(every):
             return cls(0.0, None)
-        joined = np.concatenate(z)
+        hits, both = (np.concatenate(part, axis=-1) for part in zip(*counted, strict=True))
+        joined = _z_scores(hits, both, half.pairs, claim)
+        owners = np.repeat(np.arange(len(candidates)), [len(each) for each in thresholds[1:]])
+        for place, score in enumerate(candidates):
+            joined[owners == place] = _discount_fit(joined[owners == place], score)
         event, direction, condition = np.unravel_index(int(joined.argmax()), joined.shape)
-        owner = np.repeat(np.arange(len(thresholds)), [len(each) for each in thresholds])[event]
-        best = candidates[owner - 1]
+        best = candidates[owners[event]]
         inside = [(compute(best, views) >= every[event], views.counts) for views in (half, other)]
         fresh, counts = inside[1]
         hits, both = fresh @ counts, (fresh[0] & fresh[1]) @ counts

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 import attrs
@@ -84,7 +83,9 @@ def search(
             raise InvalidArgument(f"{name} must be a number", value=value)
     claimed = change_claim(read_claim(player), epsilon, delta, curve)
 
-    def play(player: Learner, claim: Claim, limits: Limits) -> SearchResult:
+    def play(
+        player: Learner, claim: Claim, max_calls: int | None, max_seconds: float | None
+    ) -> SearchResult:
         return search_adversary(
             player,
             protocol=protocol,
@@ -96,19 +97,19 @@ def search(
             seed=seed,
             jobs=jobs,
             watch=progress,
-            max_calls=limits.whole_calls_left,
-            max_seconds=limits.seconds_left,
+            max_calls=max_calls,
+            max_seconds=max_seconds,
             announce=announce,
         )
 
     with Limits(max_calls, max_seconds) as limits:
-        result = play(player, claimed, limits)
+        result = play(player, claimed, max_calls, max_seconds)
         chosen = is_chosen(learner, asked["learner"]) if relation_chosen is None else relation_chosen
-        return result if chosen else _play_other_relation(result, partial(play, limits=limits))
+        return result if chosen else _play_other_relation(result, play, limits)
 
 
 def _play_other_relation(
-    result: SearchResult, play: Callable[[Learner, Claim], SearchResult]
+    result: SearchResult, play: Callable[..., SearchResult], limits: Limits
 ) -> SearchResult:
     """The result with what a search for records that are added or removed says, if it may explain it."""
     if result.verdict is None or not result.refuted:
@@ -118,7 +119,8 @@ def _play_other_relation(
     if player is None:
         return result
     try:
-        other = play(player, attrs.evolve(result.claim, neighbours=OTHER))
+        claim = attrs.evolve(result.claim, neighbours=OTHER)
+        other = play(player, claim, limits.whole_calls_left, limits.seconds_left)
     except (InvalidArgument, NothingTested) as error:  # too few calls or seconds are left
         return attrs.evolve(
             result,
