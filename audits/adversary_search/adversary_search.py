@@ -70,6 +70,7 @@ def search(
     max_calls: int | None = None,
     max_seconds: float | None = None,
     announce: Callable[[str], None] | None = None,
+    bits: bool = False,
 ) -> SearchResult:
     """Search for an adversary that refutes the learner's claim.
 
@@ -85,6 +86,7 @@ def search(
     watch: called after every adversary, or with several jobs after every run of 250.
     max_calls, max_seconds: limits, see `audits.runs.limits`; with one of them the search is one process.
     announce: called with what the search costs, if it is long; default: a warning of the log `audits`.
+    bits: whether the last bits of released numbers count, which tell of floating point only.
 
     If each game is a call, an example costs at most 512 of them on average. A keyboard interrupt ends the
     search; the result so far is marked `interrupted`. Warns if the learner fails in some games.
@@ -123,6 +125,7 @@ def search(
         confirm_games=confirm_games,
         data=data,
         seed=seed,
+        bits=bits,
     )
     with Limits(max_calls, max_seconds) as limits:
         workers = Workers.from_jobs(jobs)

@@ -7,7 +7,7 @@ way round. Under a true claim evidence of x nats has probability at most exp(−
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import sha256
 from math import inf, log, sqrt
 
@@ -33,6 +33,7 @@ from audits.statistics.betting import Betting, list_curve_points
 from audits.statistics.score_pairs import PairCounts
 
 _MAX_THRESHOLDS = 24  # of one score
+_MANY_VALUES = 512  # distinct values, from which on rare events have enough games
 _TAILS = 0.5 ** np.arange(5, 9)  # shares of games in rare events, of sessions and of adversaries' scores
 _MAX_SCORES = 160
 _MAX_ENTRIES = 256  # of a release, whose log ratios are learned
@@ -59,12 +60,14 @@ DECLINED = (InvalidArgument, BudgetExceeded)  # the learner accepts no such samp
 @attrs.frozen(kw_only=True)
 class SearchTarget:
     """What adversaries are weighed against. claim: under test, with finite ε. pairs: games in each world to
-    begin with. seed: with the adversary, whose class and field names enter, it determines all coins."""
+    begin with. seed: with the adversary, whose class and field names enter, it determines all coins. bits:
+    whether last bits of numbers count, which tell of floating point only."""
 
     learner: Learner
     claim: Claim
     pairs: int
     seed: int
+    bits: bool = False
 
     @property
     def few(self) -> int:
@@ -135,7 +138,7 @@ def weigh_games(
     if not faults and uses_common_random_numbers(_make_plan(target, script, 2, stage)):
         differ = sum(int(half.counts[half.which[:, 0] != half.which[:, 1]].sum()) for half in halves)
         changed = differ / sum(half.pairs for half in halves)
-    more = SPACES[script.protocol].scores
+    more = partial(SPACES[script.protocol].list_scores, bits=target.bits)
     evidence = weigh_halves(halves, target.claim, faults=faults, changed=changed, more=more)
     return attrs.evolve(evidence, fresh=fresh, halves=halves)
 
@@ -322,7 +325,7 @@ def _choose_thresholds(values: np.ndarray, with_tails: bool) -> np.ndarray:
     values = np.unique(values)[1:]
     if len(values) > _MAX_THRESHOLDS:
         places = np.linspace(0, len(values) - 1, _MAX_THRESHOLDS).astype(int)
-        if with_tails:
+        if with_tails or len(values) >= _MANY_VALUES:
             tails = np.outer([1, -1], _TAILS * len(values)).astype(int)
             places = np.unique(np.append(places, tails % len(values)))
         values = values[places]

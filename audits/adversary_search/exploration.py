@@ -272,9 +272,7 @@ class HypothesisRun:
                 self._result.games += evidence.games
                 self._result.best = max(self._result.best, evidence.nats)
                 z[script] = evidence.z
-                if evidence.nats >= (
-                    THRESHOLD if target.learner.one_call_a_game else EVIDENCE_THRESHOLD
-                ):
+                if evidence.nats >= (THRESHOLD if target.learner.one_call_a_game else EVIDENCE_THRESHOLD):
                     self._result.adversary, self._evidence[script] = script, evidence
                     return tuple(rungs)
             pairs, size = pairs * FACTOR, max(1, size // KEPT)

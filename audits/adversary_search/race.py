@@ -24,8 +24,9 @@ KEPT = 2  # one in so many adversaries goes on to the next level
 PROMISING = 0.5  # the same, for the rungs of a search of so many adversaries, each of which is judged once
 THRESHOLD = 6.0  # nats: they are few, so that chance seldom exceeds it
 LEVEL_ROUNDS = 2**21  # rounds of an adversary's games on one level, in each world
-_WORTHWHILE = 0.25  # z-score that an adversary needs to leave the first level, and so much more for each after it
-_FAVOURED = 2  # levels that favourites leave, whatever their z-score
+_WORTHWHILE = 0.25  # z-score to leave the first level, and so much more for each after it
+_FAVOURED = 2  # levels that favourites leave at first, whatever their z-score
+_LONGER = 8  # entries of adversaries after which it is one level more
 _CLEAR = 3.5  # z-score that chance hardly gives to the best of the first games, with which anyone goes on
 
 
@@ -51,6 +52,7 @@ class Race:
     best: float = 0.0
     winner: tuple[Script, Evidence] | None = None
     _favourites: set[Script] = attrs.field(factory=set)
+    _entries: int = 0
     _levels: list[Level] = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -59,6 +61,7 @@ class Race:
     def enter(self, explored: Mapping[Script, Evidence], favourites: Collection[Script] = ()) -> None:
         """Let explored adversaries take part. favourites: those among them that a person would try first."""
         self._favourites.update(favourites)
+        self._entries += 1
         for script, evidence in explored.items():
             self._levels[0].z.setdefault(script, evidence.z)
 
@@ -79,6 +82,7 @@ class Race:
 
     def _choose(self) -> tuple[Script, int] | None:
         """Who goes on next, and from which level: the highest one where anyone may."""
+        favoured = _FAVOURED + self._entries // _LONGER
         for number in reversed(range(len(self._levels))):
             level = self._levels[number]
             places = len(level.z) // (KEPT if number else FIRST_SHARE)
@@ -86,7 +90,7 @@ class Race:
             for place, script in enumerate(ranked):
                 z = level.z[script]
                 is_best = z > _WORTHWHILE * number and (place < places or z >= _CLEAR)
-                is_favoured = number < _FAVOURED and script in self._favourites and z > -inf
+                is_favoured = number < favoured and script in self._favourites and z > -inf
                 if (is_best or is_favoured) and script not in level.left:
                     return script, number
         return None
@@ -116,7 +120,7 @@ class Race:
 
     @property
     def rungs(self) -> tuple[Rung, ...]:
-        """The levels that were played, each with the least z-score with which one would have gone on to it."""
+        """The levels that were played, each with the least z-score that led to it."""
         rungs = []
         for number, level in enumerate(self._levels[1:]):
             before = self._levels[number]

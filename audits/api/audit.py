@@ -183,7 +183,9 @@ def add_other_relation(verdict: Verdict, learner: Learner, play: Callable[[], Ve
     if other.refuted:
         also = f"For records that are added or removed, too: ε ≥ {nats(other.epsilon_lower)}."
         return attrs.evolve(verdict, relation_note=also)
-    tried = f"the audit certified ε ≥ {nats(other.epsilon_lower)} only, in {other.games:,} games in each world"
+    tried = (
+        f"the audit certified ε ≥ {nats(other.epsilon_lower)} only, in {other.games:,} games in each world"
+    )
     return attrs.evolve(verdict, refuted=False, relation_note=explain_relation(bound, claim, tried))
 
 

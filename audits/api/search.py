@@ -48,6 +48,7 @@ def search(
     progress: Callable[[SearchProgress], None] | None = None,
     announce: Callable[[str], None] | None = None,
     relation_chosen: bool | None = None,
+    bits: bool = False,
 ) -> SearchResult | OdometerResult:
     """Search for an adversary that refutes a learner's claim of privacy.
 
@@ -62,6 +63,9 @@ def search(
         `neighbours` or a setting says it, or the learner is no function. If not, and a claim for records that
         are added or removed may be true all the same, these are searched, too (`SearchResult.relation_note`).
 
+    bits: whether the last bits of released numbers count. They tell of floating point, and most claims are
+        meant for real numbers.
+
     A session with an odometer, whose claim is what it reports, gives an `OdometerResult`.
 
     Raises: as `audits.adversary_search.search`.
@@ -74,7 +78,11 @@ def search(
     if reports_loss(player) and epsilon is None:
         few = {name: value for name, value in (("games", games),) if value is not None}
         return search_odometer(
-            player, error=error, examples=min(examples or ODOMETER_EXAMPLES, ODOMETER_EXAMPLES), seed=seed, **few
+            player,
+            error=error,
+            examples=min(examples or ODOMETER_EXAMPLES, ODOMETER_EXAMPLES),
+            seed=seed,
+            **few,
         )
     curve, epsilon, delta = resolve_curve(curve, epsilon, delta, player)
     epsilon, delta = resolve_claim(player, epsilon, delta, purpose="refute", option="epsilon=..., in nats")
@@ -83,9 +91,7 @@ def search(
             raise InvalidArgument(f"{name} must be a number", value=value)
     claimed = change_claim(read_claim(player), epsilon, delta, curve)
 
-    def play(
-        player: Learner, claim: Claim, max_calls: int | None, max_seconds: float | None
-    ) -> SearchResult:
+    def play(player: Learner, claim: Claim, max_calls: int | None, max_seconds: float | None) -> SearchResult:
         return search_adversary(
             player,
             protocol=protocol,
@@ -100,6 +106,7 @@ def search(
             max_calls=max_calls,
             max_seconds=max_seconds,
             announce=announce,
+            bits=bits,
         )
 
     with Limits(max_calls, max_seconds) as limits:
@@ -131,6 +138,4 @@ def _play_other_relation(
         also = f"For records that are added or removed, too: ε ≥ {nats(other.verdict.epsilon_lower)}."
         return attrs.evolve(result, relation_note=also)
     tried = f"a search found nothing in {other.examples:,} adversaries"
-    return attrs.evolve(
-        result, refuted=False, relation_note=explain_relation(bound, result.claim, tried)
-    )
+    return attrs.evolve(result, refuted=False, relation_note=explain_relation(bound, result.claim, tried))
