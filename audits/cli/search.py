@@ -34,6 +34,7 @@ from audits.cli.output import Output, ResultFiles
 from audits.data.output_files import check_output_file
 from audits.interrupts import Interrupted
 from audits.registry.match import load_data, resolve_claim
+from audits.registry.other_relation import is_chosen
 from audits.registry.players import configure_learner
 
 
@@ -60,12 +61,18 @@ class SearchOptions(SeedOption, LimitOptions, ClaimOptions, DataOptions):
     examples: int | None = option(
         "--examples",
         metavar="N",
-        help="Number of adversaries to try. Default: that of the protocol, 250 or 1,000.",
+        help="Number of adversaries to try. Default: with a limit in calls or seconds as many as it allows, "
+        "otherwise that of the protocol, 250 or 1,000.",
     )
     games: int | None = option(
         "--games",
         metavar="N",
         help="Maximum number of games in each world to confirm an adversary. Default: 20,000 or more.",
+    )
+    bits: bool = option(
+        "--bits",
+        help="Let the last bits of released numbers count, which tell of floating point. Most claims are "
+        "meant for real numbers.",
     )
     file: str | None = option(
         "--output",
@@ -137,6 +144,8 @@ def search(asked: SearchOptions, files: ResultFiles, workers: WorkerOptions, out
                 max_calls=asked.max_calls,
                 max_seconds=asked.max_seconds,
                 announce=output.print_cost,
+                bits=asked.bits,
+                relation_chosen=is_chosen(asked.learner, settings["learner"]),
             )
         except Interrupted as interrupt:
             result = interrupt.result

@@ -15,7 +15,8 @@ import numpy as np
 from arena import ArenaError, InvalidArgument, PlayerError, ProtocolViolation
 from arena.errors import describe_error
 from audits.adversary_search import SPACES, Script
-from audits.adversary_search.adversary_search import SearchPlan, choose_pairs
+from audits.adversary_search.adversary_search import AdversarySearch
+from audits.adversary_search.confirmation import SearchPlan, choose_pairs
 from audits.adversary_search.evidence import (
     DECLINED,
     Halves,
@@ -192,7 +193,7 @@ class _Night:
         """The best adversary of a fresh search and of earlier nights."""
         protocol = choose_protocol(self._learner, self._target.protocol)
         space = SPACES[protocol]
-        search = SearchPlan(
+        search = AdversarySearch(
             learner=self._learner,
             protocol=protocol,
             space=space,
