@@ -87,8 +87,8 @@ bench-peers: .venv/ready $(PEERS:%=.venv-anchors-%/ready)  ## audits beside DP-S
 bench-coverage: .venv/ready  ## how often each estimator claims too much, over 10,000 audits a law (half an hour)
 	@.venv/bin/python -m benchmarks.coverage
 
-bench-search: .venv/ready  ## a thousand searches of each correct learner (hours)
-	@.venv/bin/python benchmarks/searches.py
+bench-search: .venv/ready  ## a thousand searches of each correct learner (hours); SEARCHES=... passes arguments
+	@.venv/bin/python benchmarks/searches.py $(SEARCHES)
 
 bench-suite: .venv/ready  ## the mechanisms of the literature: exact and certified loss, seconds
 	@.venv/bin/python -m benchmarks.suite
