@@ -89,8 +89,8 @@ bench-peers: .venv/ready $(PEERS:%=.venv-anchors-%/ready)  ## audits beside DP-S
 bench-coverage: .venv/ready  ## how often each estimator claims too much, over 10,000 audits a law (half an hour)
 	@.venv/bin/python -m benchmarks.coverage
 
-bench-search: .venv/ready  ## a thousand searches of each correct learner (hours)
-	@.venv/bin/python benchmarks/searches.py
+bench-search: .venv/ready  ## a thousand searches of each correct learner (hours); SEARCHES=... passes arguments
+	@.venv/bin/python benchmarks/searches.py $(SEARCHES)
 
 bench-bugs: .venv/ready  ## reported privacy bugs, searched unaided, with their twins: docs/bugs.md; resumable (hours; OPTIONS="NAME --seeds 1")
 	@OPENBLAS_NUM_THREADS=1 .venv/bin/python -m benchmarks.bugs --jobs $(WORKERS) $(OPTIONS)

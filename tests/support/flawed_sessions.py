@@ -180,6 +180,51 @@ class SparseTwin(Sparse):
         return noise
 
 
+class Alarms(SparseTwin):
+    """Says 20 times that the count of a range is large; the twin, with the same noise, says so once."""
+
+    alarms = 20
+
+    def count(self, query):
+        return sum(query[0] <= value < query[1] for value in self.data)
+
+    def ask(self, query):
+        if not self.alarms:
+            return None
+        self.done = False
+        large = super().ask(query)
+        self.alarms -= large
+        return large
+
+
+class AlarmsTwin(Alarms):
+    alarms = 1
+
+
+class Cached(Server):
+    """Answers are kept by the exact count of a range; in the twin by the range."""
+
+    def prepare(self):
+        self.told = {}
+
+    def count(self, query):
+        return sum(query[0] <= value < query[1] for value in self.data)
+
+    def ask(self, query):
+        key = self.key(query)
+        if key not in self.told and len(self.told) == self.most:
+            return None
+        return self.told.setdefault(key, self.answer(query))
+
+    def key(self, query):
+        return self.count(query)
+
+
+class CachedTwin(Cached):
+    def key(self, query):
+        return query
+
+
 class Empty(Server):
     """Says that a range is empty, exactly; the twin says so of noisy counts."""
 
@@ -368,6 +413,8 @@ class FallingOdometer(Odometer):
 
 AGES = st.lists(st.integers(0, 100), max_size=30)
 PLACES = st.integers(0, 100)
+DIGITS = st.lists(st.integers(0, 9), max_size=10)
+RANGES = st.tuples(st.integers(0, 10), st.integers(0, 10))
 CASES = [
     SessionCase("refunded", Refunded, RefundedTwin, AGES, PLACES),
     SessionCase("paid", Paid, PaidTwin, AGES, PLACES),
@@ -375,6 +422,10 @@ CASES = [
     SessionCase("sums", Sums, SumsTwin, AGES, st.sampled_from(Sums.words)),
     SessionCase("seeded", Seeded, SeededTwin, AGES, PLACES),
     SessionCase("sparse", Sparse, SparseTwin, AGES, st.tuples(PLACES, st.integers(-5, 5))),
+    SessionCase(
+        "alarms", Alarms, AlarmsTwin, DIGITS, st.tuples(RANGES, st.integers(-5, 5)), neighbours="replace one"
+    ),
+    SessionCase("cached", Cached, CachedTwin, DIGITS, RANGES),
     SessionCase("empty", Empty, EmptyTwin, AGES, PLACES),
     SessionCase("mean", Mean, MeanTwin, AGES, PLACES),
     SessionCase("topped", Topped, ToppedTwin, AGES, PLACES),

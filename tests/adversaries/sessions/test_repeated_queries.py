@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.flawed_sessions import CASES, Server
+from support.flawed_sessions import CASES
 
 import audits
 from adversaries.sessions.repeated_queries import (
@@ -44,21 +44,20 @@ def test_queries_are_found_by_simulation() -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    ("kind", "learner"),
+    ("kind", "learner", "games"),
     [
-        (RepeatedQuery, FlawedServer()),
-        (ThresholdWalk, FlawedServer()),
-        (QueryDifference, FlawedServer(flaw=COMMON)),
-        (RepeatedQuery, "refunded"),
-        (ThresholdWalk, "paid"),
+        (RepeatedQuery, FlawedServer(), 400),
+        (QueryDifference, FlawedServer(flaw=COMMON), 400),
+        (RepeatedQuery, "refunded", 400),
+        (ThresholdWalk, "paid", 1_500),
     ],
 )
 def test_flawed_servers_are_refuted_and_their_twins_are_not(
-    kind: type[SessionAdversary], learner: Learner | str
+    kind: type[SessionAdversary], learner: Learner | str, games: int
 ) -> None:
     flawed = serve(BY_NAME[learner].flawed, learner) if isinstance(learner, str) else learner
     twin = serve(BY_NAME[learner].twin, learner) if isinstance(learner, str) else QueryServer()
-    assert audits.audit(flawed, kind(learner=flawed), games=400).refuted
+    assert audits.audit(flawed, kind(learner=flawed), games=games).refuted
     assert not audits.audit(twin, kind(learner=twin), games=200).refuted
 
 
@@ -70,7 +69,7 @@ def test_other_learners_are_refused() -> None:
 @pytest.mark.thorough
 def test_sessions_meet_in_tournaments() -> None:
     names = [kind.name for kind in KINDS]
-    learners = ["query-server", "filter-server", "flawed-server", serve(Server, "refunded")]
+    learners = ["query-server", "filter-server", "flawed-server"]
     result = audits.tournament(learners, names, games=200)
     assert len(result.rows) == len(names) * len(learners)
     assert {row.cell.learner for row in result.refuted} == {"flawed-server"}

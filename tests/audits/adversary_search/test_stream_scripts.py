@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.flawed_streams import CASES
+from support.flawed_streams import CASES, StreamCase
 
 import audits
 from arena import REFEREES, Arrive, Learner, NothingTested, Published, play
@@ -204,13 +204,18 @@ def test_a_number_of_a_release_is_the_same_whatever_other_games_release(others: 
     assert read_number(Published((encode_values([[], []]),)), -1).tolist() == [0.0, 0.0]
 
 
-@pytest.mark.thorough
+def search(make: Any, case: StreamCase, **settings: Any) -> Any:
+    claim = {"epsilon": case.epsilon, "neighbours": case.neighbours}
+    return audits.search(audits.stream(make), data=case.records, **claim, **settings)
+
+
 @pytest.mark.parametrize("name", CASES)
-def test_flawed_streams_of_users_are_refuted(name: str) -> None:
-    case = CASES[name]
-    found = audits.search(
-        audits.stream(case.flawed), data=case.records, epsilon=case.epsilon, neighbours=case.neighbours
-    )
+@pytest.mark.parametrize(
+    "seed",
+    [pytest.param(0, marks=pytest.mark.thorough), *(pytest.param(s, marks=pytest.mark.slow) for s in (1, 2))],
+)
+def test_flawed_streams_of_users_are_refuted(name: str, seed: int) -> None:
+    found = search(CASES[name].flawed, CASES[name], seed=seed)
     assert found.refuted
     assert "Arrivals" in found.source
 
@@ -218,11 +223,7 @@ def test_flawed_streams_of_users_are_refuted(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_their_twins_are_not(name: str) -> None:
-    case = CASES[name]
-    learner = audits.stream(case.twin)
-    assert not audits.search(
-        learner, data=case.records, epsilon=case.epsilon, neighbours=case.neighbours
-    ).refuted
+    assert not search(CASES[name].twin, CASES[name], examples=60).refuted
 
 
 @pytest.mark.thorough
