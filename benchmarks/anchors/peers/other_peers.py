@@ -21,7 +21,6 @@ from benchmarks.anchors.peers.side_by_side import (
     audit_function,
     describe_setup,
     find_checkout,
-    keep_row,
     processor_seconds,
     run_peer,
     time_seeds,
@@ -29,7 +28,7 @@ from benchmarks.anchors.peers.side_by_side import (
 from benchmarks.anchors.peers.sniper_mechanisms import CASES
 from benchmarks.anchors.peers.statdp_detection import ALGORITHMS, DETECTION_GAMES
 from benchmarks.anchors.score_cases import FOLDER
-from benchmarks.tables import write_table
+from benchmarks.tables import keep_row, write_table
 
 CONFIDENCE = 0.95
 _LARGEST_CLAIM = 2.0  # against which StatDP chooses events; larger ones leave it no event frequent enough

@@ -35,7 +35,7 @@ from benchmarks.anchors.peers.dp_sniper import SEEDS
 from benchmarks.anchors.peers.information_limit import find_laws, information_limit
 from benchmarks.anchors.peers.sniper_mechanisms import CASES, Case
 from benchmarks.anchors.score_cases import FOLDER
-from benchmarks.tables import write_table
+from benchmarks.tables import keep_row, write_table
 
 ROOT = Path(__file__).parents[3]
 CONFIDENCE = 0.99  # of ours; DP-Sniper's is 0.9
@@ -229,15 +229,6 @@ HEADERS = [
     "limit",
     "share",
 ]
-
-
-def keep_row(path: Path, name: str, row: Row) -> dict[str, Row]:
-    """Add a row to what a file keeps, and return all of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    rows: dict[str, Row] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    rows[name] = row
-    path.write_text(json.dumps(rows, indent=1, ensure_ascii=False), encoding="utf-8")
-    return rows
 
 
 def main(names: list[str]) -> None:
