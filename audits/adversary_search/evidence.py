@@ -26,7 +26,7 @@ from audits.distinguishers.learned_distinguisher import (
 from audits.distinguishers.session_features import is_reply
 from audits.distinguishers.view_classifiers import Distinguisher
 from audits.distinguishers.view_features import ViewCounts, join_views
-from audits.runs.blocks import play_block, uses_common_random_numbers
+from audits.runs.blocks import play_block, try_common_random_numbers, uses_common_random_numbers
 from audits.runs.plan import LEARNED, SCORE, Plan, describe
 from audits.statistics.betting import Betting, list_curve_points
 from audits.statistics.score_pairs import PairCounts
@@ -50,6 +50,7 @@ _CALL_STAGES = (
 _CONCLUSIVE, _ENOUGH = 32.0, 12.0  # nats; where games are calls
 _FIRST_ROUNDS = 2**17  # rounds of an adversary's first games in each world; long games are played less often
 _MIN_PAIRS = 64
+_MANY_PAIRS = 1_024  # for which the experiment pays that shows whether they may use common random numbers
 _FAULT_FACTOR = 8  # fewer games where they are played one by one
 DECLINED = (InvalidArgument, BudgetExceeded)  # the learner accepts no such sample, point or number of rounds
 
@@ -147,6 +148,8 @@ def play_halves(target: SearchTarget, script: Script, *, pairs: int, stage: str)
     """Two halves of `pairs` pairs of games as views, and whether the learner's failures are part of them."""
     plan = _make_plan(target, script, 2 * max(1, pairs // 2), stage)
     try:
+        if pairs >= _MANY_PAIRS:
+            plan = attrs.evolve(plan, learner=try_common_random_numbers(plan.learner, script, script.referee))
         return _play_block_in_halves(plan), False
     except (PlayerError, *DECLINED) as error:
         if isinstance(error, PlayerError) and error.player != "learner":

@@ -203,7 +203,7 @@ def vector(
     small whole numbers times the distance."""
     if metric not in _METRICS:
         raise InvalidArgument("metric must be l1, l2 or linf", value=metric)
-    entries = values or st.integers(-10, 10).map(partial(_scale, distance))
+    entries = st.integers(-10, 10).map(partial(_scale, distance)) if values is None else values
     pool = draw_values(entries, "an entry")
     relation = read_relation(f"{_METRICS[metric]} at most {distance!r}")
     schema = Schema(
