@@ -19,7 +19,6 @@ import attrs
 import click
 import numpy as np
 from scipy import stats
-from tabulate import tabulate
 
 from adversaries.release.statdp import StatDP
 from arena import (
