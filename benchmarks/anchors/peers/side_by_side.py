@@ -122,7 +122,7 @@ def time_seeds(
     return found + [math.inf] * (SEEDS - len(found))
 
 
-def certify_within(case: Case, seconds: float, seed: int) -> float:
+def certify_within(case: Case, seconds: float, seed: int, **how: Any) -> float:
     """The ε that a black-box audit has certified when it has used so many processor seconds."""
     start, bounds = processor_seconds(), [0.0]
 
@@ -132,7 +132,7 @@ def certify_within(case: Case, seconds: float, seed: int) -> float:
         bounds.append(progress.epsilon_lower)
 
     with contextlib.suppress(_EnoughSeconds):
-        audit_function(case, _SOME, seed, games=MOST_GAMES, progress=watch)
+        audit_function(case, _SOME, seed, games=MOST_GAMES, progress=watch, **how)
     return bounds[-1]
 
 
@@ -154,9 +154,9 @@ def measure_row(name: str, checkout: str) -> Row:
     return {**row, **describe_setup()}
 
 
-def search_pairs(name: str, theirs: Row, seed: int) -> Row:
-    """Whether our search refutes DP-Sniper's bound, on which pair, its seconds, and the ε that an audit of
-    the pair then certifies in the rest of DP-Sniper's seconds."""
+def search_pairs(name: str, theirs: Row, seed: int, confidence: float = CONFIDENCE) -> Row:
+    """Whether our search refutes the other tool's bound, on which pair, its seconds, and the ε that an audit
+    of the pair then certifies in the rest of the other tool's seconds."""
     case, domain = CASES[name], DOMAINS[name]
     least, most = domain.values
     entries = st.integers(least + 1, most - 1)  # whose neighbours are in the domain, too
@@ -171,7 +171,7 @@ def search_pairs(name: str, theirs: Row, seed: int) -> Row:
         data=audits.vector(len(case.data), metric=domain.metric, values=entries),
         settings={"vectorised": True},
         epsilon=max(theirs["bound"], _SOME),
-        error=1 - CONFIDENCE,
+        error=1 - confidence,
         seed=seed,
         progress=watch,
         announce=lambda text: None,
@@ -187,7 +187,7 @@ def search_pairs(name: str, theirs: Row, seed: int) -> Row:
         tuple(map(float, world.records[0])) for world in (result.adversary.world_0, result.adversary.world_1)
     ]
     found = replace(case, data=pair[0], neighbour=pair[1])
-    certified = certify_within(found, theirs["seconds"] - row["seconds"], seed)
+    certified = certify_within(found, theirs["seconds"] - row["seconds"], seed, confidence=confidence)
     return {**row, "pair": pair, "certified": max(certified, result.verdict.epsilon_lower)}
 
 
