@@ -11,7 +11,8 @@ if "hypothesis" not in sys.modules:
         "HYPOTHESIS_STORAGE_DIRECTORY", str(Path(tempfile.gettempdir(), "arena-hypothesis"))
     )
 
-from audits.adversary_search.adversary_search import SearchProgress, search, share_of_error
+from audits.adversary_search.adversary_search import SearchProgress, search
+from audits.adversary_search.confirmation import share_of_error
 from audits.adversary_search.evidence import SearchTarget, weigh_adversary
 from audits.adversary_search.protocols.query_scripts import Ask, Challenge, Follow, Hand
 from audits.adversary_search.protocols.round_scripts import Pull, Show, Special

@@ -11,33 +11,21 @@ from functools import partial
 from math import ceil, exp, inf, log, log1p
 
 import attrs
-import numpy as np
 
-from arena import Claim, InvalidArgument, Learner, NothingTested, PlayerError, ProtocolViolation, Sample
-from arena.settings import at_least, check_value, less_than, more_than, whole
+from arena import Claim, InvalidArgument, Learner, NothingTested, Sample
+from arena.settings import check_value, less_than, more_than
 from audits.adversary_search import exploration
-from audits.adversary_search.evidence import (
-    DECLINED,
-    SearchTarget,
-    confirming_seed,
-    exploring_seed,
-    play_halves,
-    weigh_halves,
-)
-from audits.adversary_search.exploration import (
-    Exploration,
-    HypothesisRun,
-    detectable_loss,
-)
-from audits.adversary_search.score import simple_scores
-from audits.adversary_search.script import SPACES, Script, SearchSpace
+from audits.adversary_search.confirmation import SearchPlan, ignore_overflow
+from audits.adversary_search.detectable_loss import detectable_loss
+from audits.adversary_search.exploration import Exploration, HypothesisRun
+from audits.adversary_search.race import Race
+from audits.adversary_search.script import SPACES
 from audits.adversary_search.script_strategies import adversaries, choose_protocol
 from audits.adversary_search.search_report import SearchResult
 from audits.adversary_search.solved_start import SolvedStart, find_solved_start
-from audits.registry.match import get_given_curve
-from audits.runs.blocks import try_common_random_numbers
 from audits.runs.learner_failures import check_learner_first, refuse_failures, warn_of_failures
 from audits.runs.limits import (
+    CALLS,
     CHECKING_CALLS,
     Limits,
     announce_cost,
@@ -45,21 +33,16 @@ from audits.runs.limits import (
     explain_stop,
     time_game,
 )
-from audits.runs.plan import LEARNED, SCORE, Plan
-from audits.runs.run import run
+from audits.runs.plan import Plan
 from audits.runs.verdict import Verdict
 from audits.runs.workers import Workers, map_in_order
 
 ERROR = 1e-6
-EXAMPLES = 1_000
+EXAMPLES = 1_000  # of a search without limits
 _RUN_EXAMPLES = 250  # then a run with a fresh seed, in case this one is stuck in a local optimum
-_READABLE = 0.8  # a simple score is used if it gives this part of the evidence
-_CONFIRM_GAMES = 20_000
-_MAX_CONFIRM_GAMES = 2_000_000
-_CONFIRM_FACTOR = 3  # times the games that the evidence so far suggests
 _FIRST_EXAMPLES = 96  # of the first run, where games are calls
-_FAULT_GAMES = 2_000  # with faults every game is played by itself
-_ignore_overflow = partial(np.errstate, over="ignore", invalid="ignore")  # of the largest points there are
+_FIRST_ENTRANTS, _ENTRANTS = 160, 64  # of a search that goes on until a limit: of its first run, of others
+_RACING = 4  # games of the race for each game of the exploration before it
 
 
 @attrs.frozen(kw_only=True)
@@ -77,7 +60,7 @@ def search(
     protocol: str | None = None,
     claim: Claim | None = None,
     error: float = ERROR,
-    examples: int = EXAMPLES,
+    examples: int | None = None,
     pairs: int | None = None,
     confirm_games: int | None = None,
     data: Sample | None = None,
@@ -93,7 +76,8 @@ def search(
     protocol: default: the first that the learner names and a search can play.
     claim: under test; default: the learner's own. Worlds differ in what the learner's own claim protects.
     error: the probability, at most, of refuting a true claim.
-    examples: adversaries to draw before giving up, not counting those tried while shrinking.
+    examples: adversaries to draw before giving up, not counting those tried while shrinking. Default: with a
+        limit as many as it allows, and otherwise 1,000.
     pairs: games in each world to weigh one adversary; default: enough to show a clear leak at the claim's ε.
     confirm_games: games in each world for a confirmation, at most; default: what the evidence suggests.
     data: of the user, whose examples are tried, too; all of them are public to the search.
@@ -127,12 +111,13 @@ def search(
     adversaries(learner, protocol)  # raises InvalidArgument if the learner protects nothing there
     # Enough pairs to show a clear leak at ε: each is worth at most log(1 + exp(−ε)) nats.
     enough = 2 * ceil(24.0 / log1p(exp(-claim.epsilon)))
-    plan = _SearchPlan(
+    plan = _Search(
         learner=learner,
         protocol=protocol,
         claim=claim,
         error=error,
-        examples=examples,
+        examples=EXAMPLES if examples is None else examples,
+        endless=examples is None and not (max_calls is None and max_seconds is None),
         space=SPACES[protocol],
         pairs=min(max(SPACES[protocol].pairs, enough), 4_096) if pairs is None else pairs,
         confirm_games=confirm_games,
@@ -158,32 +143,18 @@ def search(
     return result
 
 
-def share_of_error(error: float, number: int) -> float:
-    """The error of confirmation `number` = 1, 2, …; all of them add up to at most `error`."""
-    return error / (number * (number + 1))
-
-
 @attrs.frozen(kw_only=True)
-class _SearchPlan:
-    """What is searched. space: of the protocol, which so becomes known to workers, wherever it is defined."""
+class _Search(SearchPlan):
+    """A search. endless: whether it goes on until a limit, whatever number of adversaries that takes."""
 
-    learner: Learner
-    protocol: str
-    space: SearchSpace
-    claim: Claim
-    error: float
-    examples: int = attrs.field(validator=[whole, at_least(1)])
-    pairs: int = attrs.field(validator=[whole, at_least(2)])
-    confirm_games: int | None = attrs.field(validator=attrs.validators.optional([whole, at_least(1)]))
-    data: Sample | None
-    seed: int = attrs.field(validator=[whole, at_least(0)])
+    endless: bool = False
 
     def announce(self, limits: Limits, announce: Callable[[str], None] | None, workers: Workers) -> None:
         """Say what the search of a learner costs of which each game is a call."""
         script = next(self.space.obvious(self.learner, self.protocol), None)
         if script is not None:
             seconds = time_game(self.learner, script, script.referee)
-            calls = CHECKING_CALLS + 2 * self.space.calls * self.examples
+            calls = CHECKING_CALLS + 2 * self.space.calls * self.examples if not self.endless else inf
             jobs = 1 if limits.given else workers.jobs or 1
             announce_cost(self.learner, calls, seconds, limits, announce, jobs=jobs)
 
@@ -198,14 +169,18 @@ class _SearchPlan:
         try:
             start = find_solved_start(self.learner, self.protocol, self.claim)
             if start is not None:
-                confirmations, confirmed = self._confirm(
+                confirmations, confirmed = self.confirm(
                     start.script, False, start.rate(self.claim), 0, limits
                 )
-            with closing(self._explore_runs(workers, watch, explorations, limits)) as runs:
+            explore = self._explore_endlessly if self.endless else self._explore_runs
+            with closing(explore(workers, watch, explorations, limits)) as runs:
                 for explored in runs if confirmed is None else ():
                     if explored.adversary is not None:
-                        script, faults, rate = self._choose_score(explored)
-                        confirmations, confirmed = self._confirm(script, faults, rate, confirmations, limits)
+                        script, faults, rate = self.choose_score(explored)
+                        games = sum(each.games for each in explorations) if self.endless else 0
+                        confirmations, confirmed = self.confirm(
+                            script, faults, rate, confirmations, limits, games
+                        )
                     interrupted = explored.interrupted
                     if not any(each.examples for each in explorations):
                         break  # the learner fails in, or declines, all games
@@ -246,7 +221,7 @@ class _SearchPlan:
         threshold = exploration.EVIDENCE_THRESHOLD + (0.0 if self.claim.curve is None else log(2.0))
         losses = [
             detectable_loss(
-                each.rungs, self.claim, pairs=self._make_target(self.pairs).few, threshold=threshold
+                each.rungs, self.claim, pairs=self.make_target(self.pairs).few, threshold=threshold
             )
             for each in explorations
             if each.rungs
@@ -265,15 +240,7 @@ class _SearchPlan:
         sizes = [min(_RUN_EXAMPLES, self.examples - start) for start in starts]
         if self.learner.one_call_a_game and sizes[0] > _FIRST_EXAMPLES:
             sizes[:1] = [_FIRST_EXAMPLES, sizes[0] - _FIRST_EXAMPLES]
-        unused = 0
-
-        def report(examples: int = 0, best: float = 0.0) -> None:
-            """Show the progress, with that of the present run."""
-            if watch is not None:
-                examples += sum(each.examples for each in explorations)
-                best = max([best, *(each.best for each in explorations)])
-                watch(SearchProgress(examples=examples, of=max(self.examples, examples), best=best))
-
+        unused, report = 0, partial(self._report, watch, explorations)
         while len(explorations) < len(sizes):
             # No more runs than workers: when a run succeeds, all runs that have started after it are wasted.
             at_a_time = workers.jobs or (1 if workers.alone else len(sizes))
@@ -290,6 +257,52 @@ class _SearchPlan:
                 sizes.append(min(_RUN_EXAMPLES, unused))
                 unused -= sizes[-1]
 
+    def _explore_endlessly(
+        self,
+        workers: Workers,
+        watch: Callable[[SearchProgress], None] | None,
+        explorations: list[Exploration],
+        limits: Limits,
+    ) -> Generator[Exploration, None, None]:
+        """Add to the explorations: adversaries that are drawn, then a race of all of them, until a limit."""
+        race = Race(self.make_target(self.pairs, "race"), limits, self.confirming_calls)
+        report, number = partial(self._report, watch, explorations), 0
+        while not limits.reached:
+            explored = self._run(
+                (number, _ENTRANTS if number else _FIRST_ENTRANTS), watch=report, limits=limits
+            )
+            explorations.append(explored)
+            race.enter(explored.played)
+            yield explored
+            number += 1
+            games, left = race.games, _RACING * explored.games
+            while left > 0 and not limits.reached:
+                begin = race.games
+                with ignore_overflow():
+                    race.run(left)
+                explorations.append(Exploration(games=race.games - begin, best=race.best))
+                left -= race.games - begin
+                if race.winner is None:
+                    break
+                explorations[-1].adversary, explorations[-1].evidence = race.winner
+                yield explorations[-1]
+            explorations[-1].rungs = race.rungs
+            if not explored.games and race.games == games:
+                limits.reached = limits.reached or limits.find_reached(2 * self.pairs) or CALLS
+
+    def _report(
+        self,
+        watch: Callable[[SearchProgress], None] | None,
+        explorations: list[Exploration],
+        examples: int = 0,
+        best: float = 0.0,
+    ) -> None:
+        """Show the progress, with that of the present run."""
+        if watch is not None:
+            examples += sum(each.examples for each in explorations)
+            best = max([best, *(each.best for each in explorations)])
+            watch(SearchProgress(examples=examples, of=max(self.examples, examples), best=best))
+
     def _run(
         self,
         task: tuple[int, int],
@@ -299,100 +312,12 @@ class _SearchPlan:
     ) -> Exploration:
         """One exploration. task: its number, and its number of examples. limits: of the search, if given."""
         number, examples = task
-        target = self._make_target(self.pairs, "run", number)
+        target = self.make_target(self.pairs, "run", number)
         limits = Limits() if limits is None else limits
         calls = limits.calls_left - min(limits.calls_left / 2, self.confirming_calls)
         obvious = () if number else tuple(self.space.obvious(self.learner, self.protocol))
         search = HypothesisRun(target, self.protocol, watch, self.data, obvious, calls, limits)
-        with _ignore_overflow():
+        with ignore_overflow():
             explored = search.run(examples)
         limits.reached = limits.reached or explored.stopped
         return explored
-
-    @property
-    def _least_games(self) -> int:
-        """Eight times the games that an adversary needs which separates the worlds perfectly."""
-        return ceil(8 * log(2 / self.error) / log1p(exp(-self.claim.epsilon)))
-
-    @property
-    def confirming_calls(self) -> int:
-        """Calls that a clear leak takes to be confirmed, with all checks."""
-        return self._least_games + CHECKING_CALLS
-
-    def _make_target(self, pairs: int, *purpose: object) -> SearchTarget:
-        seed = exploring_seed(self.seed, *purpose)
-        return SearchTarget(learner=self.learner, claim=self.claim, pairs=pairs, seed=seed)
-
-    def _choose_score(self, explored: Exploration) -> tuple[Script, bool, float]:
-        """The adversary, with a simple score if one is good; whether it sees failures; nats per pair."""
-        script, evidence = explored.adversary, explored.evidence
-        assert script is not None
-        assert evidence is not None
-        if evidence.halves is not None:
-            halves, faults = evidence.halves, evidence.faults
-        else:  # at least as many games as it took to see the leak
-            target = self._make_target(max(4 * self.pairs, evidence.games), "hand over")
-            halves, faults = play_halves(target, script, pairs=target.pairs, stage="hand over")
-        listed = [[*simple_scores(half), *self.space.scores(half)] for half in halves]
-        scores = list(dict.fromkeys([*listed[0], *listed[1]]))
-        single = [weigh_halves(halves, self.claim, scores=[score]).nats for score in scores]
-        largest = max([weigh_halves(halves, self.claim, more=self.space.scores).nats, *single])
-        rate = largest / sum(half.pairs for half in halves)
-        for score, nats in zip(scores, single, strict=True):
-            if nats >= _READABLE * largest > 0:
-                sums = sum(half.counts @ score.column(half)[half.which] for half in halves)
-                sign = -1 if sums[1] < sums[0] else 1  # world 1 has the larger scores
-                own = script.score or score
-                return attrs.evolve(script, score=attrs.evolve(own, sign=sign)), faults, rate
-        return attrs.evolve(script, score=None), faults, rate
-
-    def _confirm(
-        self, script: Script, faults: bool, rate: float, number: int, limits: Limits
-    ) -> tuple[int, tuple[Plan, Verdict] | None]:
-        """The number of attempts so far, and the success; a plan that learners fail is tried with faults."""
-        while True:
-            number += 1
-            plan = self._plan(script, faults, rate, number)
-            try:
-                with _ignore_overflow():
-                    verdict = run(plan, limits=limits)
-            except (PlayerError, *DECLINED) as error:
-                if faults or (isinstance(error, PlayerError) and error.player != "learner"):
-                    raise
-                faults = True  # the learner failed for the first time
-            except ProtocolViolation:
-                if script.score is None:
-                    raise
-                script = attrs.evolve(script, score=None)  # a released value was not a number
-            else:
-                if verdict.interrupted and not verdict.refuted:
-                    raise KeyboardInterrupt
-                return number, (plan, verdict) if verdict.refuted else None
-
-    def _plan(self, script: Script, faults: bool, rate: float, number: int) -> Plan:
-        error = share_of_error(self.error, number)
-        enough = ceil(_CONFIRM_FACTOR * log(1 / error) / max(rate, 1e-12))
-        calls = self.learner.one_call_a_game
-        games = self.confirm_games
-        if games is None or calls:
-            least, most = max(_CONFIRM_GAMES, self._least_games), _MAX_CONFIRM_GAMES
-            if calls:  # all confirmations together cost as much as what they confirm
-                least, pairs = self._least_games, self.space.calls * self.examples // 2
-                most = max(least, int(share_of_error(1.0, number) * pairs))
-            enough = min(max(least, enough), most)
-            games = enough if games is None else min(games, enough)
-        learner = self.learner
-        return Plan(
-            learner=learner if faults else try_common_random_numbers(learner, script, script.referee),
-            adversary=script,
-            referee=script.referee,
-            epsilon=self.claim.epsilon,
-            delta=self.claim.delta,
-            curve=get_given_curve(self.learner, self.claim),
-            confidence=1.0 - error,
-            games=min(games, _FAULT_GAMES) if faults else games,
-            until_refuted=True,
-            seed=confirming_seed(self.seed, number),
-            distinguisher=LEARNED if script.score is None else SCORE,
-            faults=faults,
-        )

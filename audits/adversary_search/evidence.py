@@ -20,6 +20,7 @@ from audits.adversary_search.score import OWN_SCORE, Score, simple_scores
 from audits.adversary_search.script import SPACES, Script
 from audits.distinguishers.learned_distinguisher import (
     learn_distinguisher,
+    learn_entry_ratios,
     learn_reply_ratios,
     list_replies,
 )
@@ -34,6 +35,7 @@ from audits.statistics.score_pairs import PairCounts
 _MAX_THRESHOLDS = 24  # of one score
 _TAILS = 0.5 ** np.arange(5, 9)  # shares of games in rare events, of sessions and of adversaries' scores
 _MAX_SCORES = 160
+_MAX_ENTRIES = 256  # of a release, whose log ratios are learned
 _MAX_VIEWS = 1_024  # distinct views above which their frequencies are not learned
 _FEWEST_LEARNED = 64  # pairs from which log ratios of replies are learned
 _MIN_Z = 0.5  # z-score below which bets are not computed
@@ -308,11 +310,13 @@ class _CrossFit:
 
 def _choose_learning(half: ViewCounts) -> Callable[[ViewCounts], Distinguisher] | None:
     """What learns to score views from others: frequencies, if few views are distinct; of replies of sessions
-    and of texts their log ratios; else nothing."""
+    and of texts, and of releases of several entries, their log ratios; else nothing."""
     if 1 < len(half.rows) <= min(_MAX_VIEWS, half.pairs):
         return lambda views: learn_distinguisher([views])
     if half.pairs >= _FEWEST_LEARNED and len(list_replies(half)) > 1:
         return learn_reply_ratios
+    if half.pairs >= _FEWEST_LEARNED and 1 < len(half.names) <= _MAX_ENTRIES:
+        return learn_entry_ratios
     return None
 
 

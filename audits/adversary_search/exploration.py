@@ -7,11 +7,11 @@ fewer of them. What this can find: docs/proofs/search.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from math import exp, inf, isfinite, sqrt
+from math import inf
 
 import attrs
 from hypothesis import (
@@ -25,11 +25,10 @@ from hypothesis import (
     settings,
 )
 from hypothesis.errors import Unsatisfiable
-from scipy.optimize import brentq
-from scipy.stats import norm
 
-from arena import ArenaError, Claim, PlayerError, Sample
+from arena import ArenaError, PlayerError, Sample
 from arena.engine import GameCount, count_games
+from audits.adversary_search.detectable_loss import Rung
 from audits.adversary_search.evidence import (
     DECLINED,
     Evidence,
@@ -38,6 +37,7 @@ from audits.adversary_search.evidence import (
     weigh_adversary,
     weigh_games,
 )
+from audits.adversary_search.race import FACTOR, FIRST_SHARE, KEPT, LEVEL_ROUNDS, PROMISING, THRESHOLD
 from audits.adversary_search.script import SPACES, Script
 from audits.adversary_search.script_strategies import adversaries
 from audits.runs.learner_failures import describe_failure, find_failure
@@ -48,33 +48,16 @@ EVIDENCE_THRESHOLD = 10.0
 MAX_GAME_ROUNDS = 2**18  # rounds of an adversary's first games, both worlds together
 _MAX_SHRINKS = 400
 _MAX_FAILED = 32  # adversaries after which a learner that has failed against all of them is given up
-_FACTOR = 4  # between the games of one rung and the next
 _MOST = 1_024  # times the games with which the exploration began: the whole budget of the best adversaries
-_FIRST_SHARE = 8  # one in so many explored adversaries enters the first rung
-_KEPT = 2  # one in so many adversaries reaches the next rung
-_RUNG_ROUNDS = 2**21  # rounds of an adversary's games on one rung, in each world
-_PROMISING = 0.5  # z-score that an adversary needs for the second rung, and so much more for each after it
 _DRAWING = 0.5  # share of an exploration's calls in which others are drawn; the rest is for the best of them
 _ABOUT = 0.7  # of the largest z-score, from which on the simplest of the obvious adversaries is preferred
-_RACE_THRESHOLD = 6.0  # nats: they are few, so that chance seldom exceeds it
 _MIN_SHRINKING = 2_048  # calls to shrink, at least; more if it took more to find the adversary
-_POWER = 0.9
-_LARGEST_LOSS = 50.0  # nats, above which no power is stated
-
-
-@attrs.frozen
-class Rung:
-    """One rung: `pairs` pairs of games for each of `adversaries`; those with a z-score of `needed` go on."""
-
-    pairs: int
-    adversaries: int
-    needed: float
 
 
 @attrs.define(kw_only=True)
 class Exploration:
     """The result of one exploration. adversary: that passed the threshold, shrunk. rungs: those played after
-    nothing had. Other fields are as in `SearchResult`."""
+    nothing had. played: the adversaries that were played. Other fields are as in `SearchResult`."""
 
     adversary: Script | None = None
     evidence: Evidence | None = None
@@ -87,6 +70,7 @@ class Exploration:
     rungs: tuple[Rung, ...] = ()
     interrupted: bool = False
     stopped: str = ""
+    played: Mapping[Script, Evidence] = attrs.field(factory=dict, repr=False)
 
 
 class _ThresholdPassed(Exception):
@@ -111,7 +95,9 @@ class HypothesisRun:
 
     watch: called after every adversary with their number and the best evidence in nats. data: the user's.
     obvious: adversaries to play first. calls: at most, of games in both worlds. limits: which are over
-    when it is time.
+    when it is time. reserve: calls to leave for what comes after the adversary is found. climbing: whether
+    the best play again if nothing passed; otherwise they are `played`. leads: makes more adversaries to play
+    first, for which it plays games.
     """
 
     _target: SearchTarget
@@ -121,6 +107,9 @@ class HypothesisRun:
     _obvious: Sequence[Script] = ()
     _calls: float = inf
     _limits: Limits = attrs.field(factory=Limits)
+    _reserve: int = 0
+    _climbing: bool = True
+    _leads: Callable[[], Iterable[Script]] = tuple
     _evidence: dict[Script, Evidence | None] = attrs.field(factory=dict)  # None: declined by the learner
     _shrinks: int = 0
     _stopped: bool = False
@@ -140,9 +129,11 @@ class HypothesisRun:
     def _run(self, examples: int) -> Exploration:
         result = self._result
         try:
-            self._play_obvious(self._obvious[: examples // 4])
+            self._play_obvious(self._obvious[: examples // 2])
+            if result.adversary is None:
+                self._play_obvious([script for script in self._leads() if script not in self._evidence])
             left = examples - len(self._evidence)
-            if result.adversary is None and left:
+            if result.adversary is None and left > 0:
                 self._draw(left)
             if result.adversary is not None and self._target.learner.one_call_a_game:
                 evidence = self._evidence[result.adversary]
@@ -153,7 +144,9 @@ class HypothesisRun:
         except KeyboardInterrupt:
             result.interrupted = True
         played = {script: evidence for script, evidence in self._evidence.items() if evidence is not None}
-        if result.adversary is None and not result.interrupted:
+        if not self._climbing:
+            result.played = played
+        elif result.adversary is None and not result.interrupted:
             try:
                 result.rungs = self._climb_rungs(played)
             except KeyboardInterrupt:
@@ -218,13 +211,13 @@ class HypothesisRun:
             self._afford(pairs[script])
             doubled[script] += 1
             evidence = self._play_more(script, pairs[script], f"obvious {doubled[script]}")
-            if evidence is not None and evidence.nats >= _RACE_THRESHOLD:
+            if evidence is not None and evidence.nats >= THRESHOLD:
                 result.adversary = script
                 return
             z[script] = -inf if evidence is None else evidence.z
             pairs[script] *= 2 if doubled[script] else 1  # as many as it has played so far
             if (
-                z[script] <= doubled[script] * _PROMISING
+                z[script] <= doubled[script] * PROMISING
                 or doubled[script] == SPACES[self._protocol].doublings
             ):
                 del z[script]
@@ -234,10 +227,11 @@ class HypothesisRun:
         calls: that it took to find it; as many may follow."""
         for simpler in SPACES[self._protocol].simplify(self._target.learner, script):
             is_over = self._count.games + 2 * pairs > min(calls + min(calls, _MIN_SHRINKING), self._calls)
-            if simpler in self._evidence or is_over or self._limits.find_reached(2 * pairs):
+            is_over = is_over or bool(self._limits.find_reached(2 * pairs + self._reserve))
+            if simpler in self._evidence or is_over:
                 continue
             evidence = self._play_more(simpler, pairs, "simpler")
-            if evidence is not None and evidence.nats >= _RACE_THRESHOLD:
+            if evidence is not None and evidence.nats >= THRESHOLD:
                 self._result.adversary = simpler
                 return self._simplify(simpler, pairs, calls)
 
@@ -255,13 +249,13 @@ class HypothesisRun:
         """Play the best of the explored adversaries again, until the evidence of one passes the threshold."""
         target = self._target
         z = {script: evidence.z for script, evidence in explored.items()}
-        pairs, size = target.few * _FACTOR, max(1, len(explored) // _FIRST_SHARE)
-        if target.few < target.pairs and self._count_affordable(size, _FACTOR * pairs) == size:
-            pairs *= _FACTOR
+        pairs, size = target.few * FACTOR, max(1, len(explored) // FIRST_SHARE)
+        if target.few < target.pairs and self._count_affordable(size, FACTOR * pairs) == size:
+            pairs *= FACTOR
         rungs: list[Rung] = []
         left = list(explored)
         while left and pairs <= _MOST * target.pairs:
-            promising = len(rungs) * _PROMISING if rungs else -inf
+            promising = len(rungs) * PROMISING if rungs else -inf
             left = [script for script in sorted(left, key=lambda script: -z[script]) if z[script] > promising]
             size = self._count_affordable(size, pairs)
             left = left[:size]
@@ -273,17 +267,17 @@ class HypothesisRun:
                 if self._limits.find_reached(2 * pairs):
                     self._result.stopped = SECONDS
                     return tuple(rungs[:-1])
-                number, stage = limit_pairs(script, pairs, _RUNG_ROUNDS), f"rung {pairs}"
+                number, stage = limit_pairs(script, pairs, LEVEL_ROUNDS), f"rung {pairs}"
                 evidence = weigh_games(target, script, pairs=number, stage=stage)
                 self._result.games += evidence.games
                 self._result.best = max(self._result.best, evidence.nats)
                 z[script] = evidence.z
                 if evidence.nats >= (
-                    _RACE_THRESHOLD if target.learner.one_call_a_game else EVIDENCE_THRESHOLD
+                    THRESHOLD if target.learner.one_call_a_game else EVIDENCE_THRESHOLD
                 ):
                     self._result.adversary, self._evidence[script] = script, evidence
                     return tuple(rungs)
-            pairs, size = pairs * _FACTOR, max(1, size // _KEPT)
+            pairs, size = pairs * FACTOR, max(1, size // KEPT)
         return tuple(rungs)
 
     def _count_affordable(self, size: int, pairs: int) -> int:
@@ -311,7 +305,7 @@ class HypothesisRun:
         if self._result.adversary is not None:
             self._shrinks += 1
             calls = self._count.games + 2 * self._target.few
-            is_time = self._limits.find_reached()
+            is_time = self._limits.find_reached(self._reserve)
             if self._shrinks > _MAX_SHRINKS or calls > min(self._most_shrinking, self._calls) or is_time:
                 raise _ShrinksExhausted
         else:
@@ -334,7 +328,7 @@ class HypothesisRun:
                 raise
             self._note_failure(error)
         self._evidence[script] = evidence
-        if evidence is not None and evidence.nats < min(EVIDENCE_THRESHOLD, _RACE_THRESHOLD) and not racing:
+        if evidence is not None and evidence.nats < min(EVIDENCE_THRESHOLD, THRESHOLD) and not racing:
             self._evidence[script] = attrs.evolve(evidence, halves=None)  # which may be large
         if self._watch is not None:
             self._watch(len(self._evidence), self._result.best)
@@ -363,31 +357,3 @@ def _call_outside_tests(explore: Callable[[], None], stop: Callable[[], None]) -
         except KeyboardInterrupt:
             stop()
             raise
-
-
-def detectable_loss(rungs: tuple[Rung, ...], claim: Claim, *, pairs: int, threshold: float) -> float | None:
-    """The least x in nats such that an adversary whose games are those of randomised response with loss ε + x
-    would have been found with probability 90 %, if any. pairs: of its first games."""
-
-    def power(x: float) -> float:
-        chance, before = 1.0, pairs
-        for rung in rungs:
-            chance *= (
-                norm.sf(rung.needed - _compute_expected_z(x, claim, before)) if isfinite(rung.needed) else 1.0
-            )
-            before = rung.pairs
-        # The evidence of z standard deviations is about z²/4 nats, since each half of the games bets alone.
-        return float(chance * norm.sf(2 * sqrt(threshold) - _compute_expected_z(x, claim, before)))
-
-    if power(_LARGEST_LOSS) < _POWER:
-        return None
-    return float(brentq(lambda x: power(x) - _POWER, 0.0, _LARGEST_LOSS, xtol=1e-4))
-
-
-def _compute_expected_z(x: float, claim: Claim, pairs: int) -> float:
-    """The z-score at which randomised response with a loss of ε + x breaks the claim after so many pairs."""
-    loss = (1 - claim.delta) / (1 + exp(claim.epsilon + x))
-    factor = exp(claim.epsilon)
-    mean = 1 - loss - factor * loss - claim.delta
-    variance = (1 + factor**2) * loss * (1 - loss)
-    return mean / sqrt(max(variance, 0.5 / pairs) / pairs)

@@ -126,6 +126,8 @@ class SearchSpace:
     pairs: of games at least, with which adversaries are weighed. calls: games that one may cost on average,
     in both worlds, where each is a call. doublings: of the games of one that is obvious, at most.
     obvious: of a learner and a protocol, scripts that are played before others, the simplest first.
+    leads: of a learner and a protocol, scripts that a few games have suggested, which it plays; where each game
+    is a call.
     simplify: of a learner and a script, simpler ones that may show the same.
     scores: of views, further simple scores that may distinguish the worlds.
     """
@@ -138,6 +140,7 @@ class SearchSpace:
     calls: int = 256
     doublings: int = 4
     obvious: Callable[[Learner, str], Iterator[Script]] = lambda learner, protocol: iter(())
+    leads: Callable[[Learner, str], Iterator[Script]] = lambda learner, protocol: iter(())
     simplify: Callable[[Learner, Script], Iterator[Script]] = lambda learner, script: iter(())
     scores: Callable[[ViewCounts], Iterable[Score]] = lambda views: ()
 

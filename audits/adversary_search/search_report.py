@@ -25,7 +25,7 @@ from audits.runs.example_games import write_example_games
 from audits.runs.limits import explain_stop
 from audits.runs.plan import Plan
 from audits.runs.replay import FOUND, FOUND_FILE, write_replay
-from audits.runs.verdict import Verdict
+from audits.runs.verdict import EXPLAINED, Verdict
 
 # By chance, a confirmation fails as rarely as evidence of the threshold comes up under a true claim.
 _MANY_FAILED = 3
@@ -48,6 +48,8 @@ class SearchResult(Report):
     best: the largest evidence in nats. detectable: if nothing was confirmed, see `detectable_loss`.
     stopped: the limit that ended the search, "max_calls" or "max_seconds", if one did.
     given: the learner as the user named it. file: to which the adversary is written, if it is.
+    relation_note: what the verdict says if nobody chose the neighbouring relation, and it may explain what
+        was certified; then it is refuted only if it is for records that are added or removed, too.
     """
 
     kind: ClassVar[str] = "search"
@@ -73,12 +75,15 @@ class SearchResult(Report):
     stopped: str = ""
     given: str | None = None
     file: str | None = None
+    relation_note: str = ""
 
     @property
     def headline(self) -> str:
         if self.verdict is not None:
             bound = f"ε ≥ {nats(self.verdict.epsilon_lower)} at δ = {self.claim.delta:.3g}"
             bound += self.verdict.curve_note
+            if not self.refuted:
+                return f"{self.learner.own_name}: explained by the relation, {bound} certified"
             return f"{self.learner.own_name}: refuted by an adversary that was found, {bound} certified"
         return f"{self.learner.own_name}: nothing found in {self.examples:,} adversaries"
 
@@ -91,7 +96,7 @@ class SearchResult(Report):
         return write_replay(self.plan, self.verdict, learner=self.given, file=file).source
 
     def document(self) -> Document:
-        failed = self.confirmations - self.refuted
+        failed = self.confirmations - (self.verdict is not None)
         doubt = f" {_DEPENDENT.format(failed)}" if failed >= _MANY_FAILED else ""
         parts: list[Part] = [Facts(_rows(self)), _conclude(self, doubt)]
         if self.plan is not None:
@@ -118,7 +123,7 @@ class SearchResult(Report):
         verdict = None if self.verdict is None else to_data(self.verdict)
         if verdict is not None:
             del verdict["seconds"], verdict["games_per_second"]
-        left_out = _SPECIAL if self.stopped else (*_SPECIAL, "stopped")
+        left_out = (*_SPECIAL, *(name for name in ("stopped", "relation_note") if not getattr(self, name)))
         names = [name for name in attrs.fields_dict(SearchResult) if name not in left_out]
         script = None if self.adversary is None else _describe_script(self.adversary, self.learner)
         return {
@@ -134,6 +139,8 @@ class SearchResult(Report):
 
 def _conclude(result: SearchResult, doubt: str) -> Conclusion:
     word = "Refuted" if result.refuted else "Nothing found"
+    if result.relation_note and not result.refuted:
+        word = EXPLAINED
     before, _, explanation = explain_outcome(result).partition(f"{word}: ")
     chance = f"The whole search refutes a true claim with a probability of at most {result.error:g}."
     return Conclusion(word, explanation + doubt, chance, result.refuted, before.strip())
@@ -207,10 +214,13 @@ def _describe_space(result: SearchResult) -> str:
 
 def explain_outcome(result: SearchResult) -> str:
     """What was found, or what was tried, in a few sentences."""
+    if result.verdict is not None and not result.refuted:
+        return f"{EXPLAINED}: with confidence 1 - {result.error:g}, {result.relation_note}"
     if result.verdict is not None:
         return (
             f"Refuted: with confidence 1 - {result.error:g} the claim is false, and "
             f"{result.verdict.describe_false_claims()}."
+            + (f" {result.relation_note}" if result.relation_note else "")
         )
     if result.confirmations:
         outcome = f"{result.confirmations} looked promising, but fresh games did not confirm it"

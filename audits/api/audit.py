@@ -11,12 +11,14 @@ from typing import Any, TypeVar, Unpack
 
 import attrs
 
-from arena import InvalidArgument, Relation
+from arena import ArenaError, InvalidArgument, Learner, Relation
 from audits.api.user_data import read_data
 from audits.registry.match import PlayerSettings, build_match
+from audits.registry.other_relation import OTHER, change_relation, explain_relation, is_chosen
 from audits.registry.players import GivenAdversary, GivenLearner, choose_learner, is_function
 from audits.registry.suggestions import explain_arguments
 from audits.registry.user_files import UsedFiles
+from audits.reports.formatting import nats
 from audits.runs.blocks import plan_audit
 from audits.runs.limits import CHECKING_CALLS, LOGGER, Limits, check_enough
 from audits.runs.plan import PlanArguments, list_arguments
@@ -80,7 +82,8 @@ def audit(
         of these; for another learner an array of points, or (points, labels).
     neighbour: the data of world 1; default: the worst that the adversary knows.
     neighbours: how they differ: "replace one" (default), "add or remove one", "add or remove a user of at
-        most 5" and so on, see `arena.Neighbours`.
+        most 5" and so on, see `arena.Neighbours`. If nobody says, a refutation that a claim for added or
+        removed records allows is no verdict: these are played, too, and `relation_note` says what came out.
     user: the column that says whose a record is, or a function of a record.
     epsilon, delta: the claim under test, ε in nats; default: the learner's own. curve: a claim for every ε
         instead, of `arena.privacy_curves` or as a text: "mu=1", "rho=0.5", "rdp=8,2" or a CSV file.
@@ -136,9 +139,52 @@ def audit(
             announce=LOGGER.warning if announce is None else announce,
         )
         recorded = store.read_bytes()
+        left = limits.whole_calls_left, limits.seconds_left
     from audits.runs.run_page import RecordedRun  # with sqlite3
 
-    return attrs.evolve(verdict, notes=match.notes + notes, record=RecordedRun(recorded))
+    verdict = attrs.evolve(verdict, notes=match.notes + notes, record=RecordedRun(recorded))
+    if neighbour is not None or is_chosen(learner, asked["learner"]):
+        return verdict
+
+    def play_other() -> Verdict:
+        return audit(
+            None if make is not None else learner,
+            against,
+            make=make,
+            data=data,
+            neighbours=OTHER,
+            user=user,
+            protocol=protocol,
+            rounds=rounds,
+            settings=settings,
+            jobs=jobs,
+            max_calls=left[0],
+            max_seconds=left[1],
+            **plan_arguments,
+        )
+
+    return add_other_relation(verdict, match.learner, play_other)
+
+
+def add_other_relation(verdict: Verdict, learner: Learner, play: Callable[[], Verdict]) -> Verdict:
+    """A verdict whose relation nobody chose, with what an audit of records that are added or removed says, if
+    a claim for these may be true although the claim is refuted."""
+    bound, claim = verdict.epsilon_lower, verdict.claim
+    if not verdict.refuted or change_relation(learner, claim, bound) is None:
+        return verdict
+    try:
+        other = play()
+    except ArenaError as error:  # of an adversary that knows one relation only, or of limits
+        return attrs.evolve(
+            verdict,
+            refuted=False,
+            relation_note=explain_relation(bound, claim, f"nothing was tested ({error})"),
+        )
+    if other.refuted:
+        also = f"For records that are added or removed, too: ε ≥ {nats(other.epsilon_lower)}."
+        return attrs.evolve(verdict, relation_note=also)
+    tried = f"the audit certified ε ≥ {nats(other.epsilon_lower)} only, in {other.games:,} games in each world"
+    return attrs.evolve(verdict, refuted=False, relation_note=explain_relation(bound, claim, tried))
 
 
 def split_settings(settings: Mapping[str, Any] | None, *labels: str) -> PlayerSettings:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
-from arena import InvalidArgument, Relation
+import attrs
+
+from arena import Claim, InvalidArgument, Learner, NothingTested, Relation
 from arena.privacy_curves import PrivacyCurve
-from audits.adversary_search.adversary_search import ERROR, EXAMPLES, SearchProgress
+from audits.adversary_search.adversary_search import ERROR, SearchProgress
 from audits.adversary_search.adversary_search import search as search_adversary
 from audits.adversary_search.odometer_search import EXAMPLES as ODOMETER_EXAMPLES
 from audits.adversary_search.odometer_search import OdometerResult, reports_loss, search_odometer
@@ -15,8 +18,11 @@ from audits.adversary_search.search_report import SearchResult
 from audits.api.audit import claim_for_function, split_settings
 from audits.api.user_data import read_data
 from audits.registry.match import change_claim, read_claim, resolve_claim, resolve_curve
+from audits.registry.other_relation import OTHER, change_relation, explain_relation, is_chosen
 from audits.registry.players import GivenLearner, choose_learner, configure_learner
 from audits.registry.suggestions import explain_arguments
+from audits.reports.formatting import nats
+from audits.runs.limits import Limits
 from audits.runs.workers import Workers
 
 
@@ -33,7 +39,7 @@ def search(
     curve: PrivacyCurve | str | None = None,
     protocol: str | None = None,
     error: float = ERROR,
-    examples: int = EXAMPLES,
+    examples: int | None = None,
     games: int | None = None,
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
@@ -42,6 +48,7 @@ def search(
     max_seconds: float | None = None,
     progress: Callable[[SearchProgress], None] | None = None,
     announce: Callable[[str], None] | None = None,
+    relation_chosen: bool | None = None,
 ) -> SearchResult | OdometerResult:
     """Search for an adversary that refutes a learner's claim of privacy.
 
@@ -49,9 +56,12 @@ def search(
         tried, too; for a function also a strategy: `audits.table`, `audits.records`, or any of Hypothesis.
     epsilon, delta: the claim, ε in nats; default: the learner's.
     error: the probability, at most, that the whole search refutes a true claim.
-    examples: the number of adversaries to try. games: in each world to confirm one, at most.
+    examples: the number of adversaries to try; default: with a limit as many as it allows, otherwise 1,000.
+    games: in each world to confirm one, at most.
     max_calls, max_seconds, announce: as in `audits.audit`; with a limit, one process searches.
-    progress: called after every adversary.
+    progress: called after every adversary. relation_chosen: whether somebody chose the relation; default: if
+        `neighbours` or a setting says it, or the learner is no function. If not, and a claim for records that
+        are added or removed may be true all the same, these are searched, too (`SearchResult.relation_note`).
 
     A session with an odometer, whose claim is what it reports, gives an `OdometerResult`.
 
@@ -65,25 +75,60 @@ def search(
     if reports_loss(player) and epsilon is None:
         few = {name: value for name, value in (("games", games),) if value is not None}
         return search_odometer(
-            player, error=error, examples=min(examples, ODOMETER_EXAMPLES), seed=seed, **few
+            player, error=error, examples=min(examples or ODOMETER_EXAMPLES, ODOMETER_EXAMPLES), seed=seed, **few
         )
     curve, epsilon, delta = resolve_curve(curve, epsilon, delta, player)
     epsilon, delta = resolve_claim(player, epsilon, delta, purpose="refute", option="epsilon=..., in nats")
     for name, value in (("epsilon", epsilon), ("delta", delta), ("error", error)):
         if isinstance(value, str):
             raise InvalidArgument(f"{name} must be a number", value=value)
-    return search_adversary(
-        player,
-        protocol=protocol,
-        claim=change_claim(read_claim(player), epsilon, delta, curve),
-        error=error,
-        examples=examples,
-        confirm_games=games,
-        data=None if player.receives_records else sample,  # the schema has their examples
-        seed=seed,
-        jobs=jobs,
-        watch=progress,
-        max_calls=max_calls,
-        max_seconds=max_seconds,
-        announce=announce,
+    claimed = change_claim(read_claim(player), epsilon, delta, curve)
+
+    def play(player: Learner, claim: Claim, limits: Limits) -> SearchResult:
+        return search_adversary(
+            player,
+            protocol=protocol,
+            claim=claim,
+            error=error,
+            examples=examples,
+            confirm_games=games,
+            data=None if player.receives_records else sample,  # the schema has their examples
+            seed=seed,
+            jobs=jobs,
+            watch=progress,
+            max_calls=limits.whole_calls_left,
+            max_seconds=limits.seconds_left,
+            announce=announce,
+        )
+
+    with Limits(max_calls, max_seconds) as limits:
+        result = play(player, claimed, limits)
+        chosen = is_chosen(learner, asked["learner"]) if relation_chosen is None else relation_chosen
+        return result if chosen else _play_other_relation(result, partial(play, limits=limits))
+
+
+def _play_other_relation(
+    result: SearchResult, play: Callable[[Learner, Claim], SearchResult]
+) -> SearchResult:
+    """The result with what a search for records that are added or removed says, if it may explain it."""
+    if result.verdict is None or not result.refuted:
+        return result
+    bound = result.verdict.epsilon_lower
+    player = change_relation(result.learner, result.claim, bound)
+    if player is None:
+        return result
+    try:
+        other = play(player, attrs.evolve(result.claim, neighbours=OTHER))
+    except (InvalidArgument, NothingTested) as error:  # too few calls or seconds are left
+        return attrs.evolve(
+            result,
+            refuted=False,
+            relation_note=explain_relation(bound, result.claim, f"nothing was tested ({error})"),
+        )
+    if other.verdict is not None:
+        also = f"For records that are added or removed, too: ε ≥ {nats(other.verdict.epsilon_lower)}."
+        return attrs.evolve(result, relation_note=also)
+    tried = f"a search found nothing in {other.examples:,} adversaries"
+    return attrs.evolve(
+        result, refuted=False, relation_note=explain_relation(bound, result.claim, tried)
     )

@@ -33,6 +33,7 @@ from audits.cli.options import (
 from audits.cli.output import Output
 from audits.data.output_files import check_output_file
 from audits.registry.match import load_data, resolve_claim
+from audits.registry.other_relation import is_chosen
 from audits.registry.players import configure_learner
 
 
@@ -56,7 +57,12 @@ class SearchOptions(SeedOption, LimitOptions, ClaimOptions, DataOptions):
         help="The probability that the search refutes a true claim is at most 1 minus this.",
     )
     error: float | None = option("--error", hidden=True)
-    examples: int = option("--examples", metavar="N", default=EXAMPLES, help="Number of adversaries to try.")
+    examples: int | None = option(
+        "--examples",
+        metavar="N",
+        help="Number of adversaries to try. Default: with --max-calls or --max-seconds as many as these allow, "
+        f"otherwise {EXAMPLES:,}.",
+    )
     games: int | None = option(
         "--games",
         metavar="N",
@@ -131,6 +137,7 @@ def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> int:
             max_calls=asked.max_calls,
             max_seconds=asked.max_seconds,
             announce=output.print_cost,
+            relation_chosen=is_chosen(asked.learner, settings["learner"]),
         )
     if isinstance(result, OdometerResult):
         output.print_result(result)

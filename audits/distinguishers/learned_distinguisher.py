@@ -174,6 +174,11 @@ def learn_reply_ratios(views: ViewCounts) -> Distinguisher:
     return MarginalCounts.of(Entries(list_replies(views), False), views).ratios(1)
 
 
+def learn_entry_ratios(views: ViewCounts) -> Distinguisher:
+    """The sum of the log ratios of all entries, or of their absence, as if they were independent."""
+    return MarginalCounts.of(Entries(views.names, False), views).ratios(1)
+
+
 class TrainingGames:
     """The games that a distinguisher is trained on: some of the views, and counts of the bins of all."""
 

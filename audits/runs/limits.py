@@ -80,6 +80,16 @@ class Limits:
     def calls_left(self) -> float:
         return inf if self.max_calls is None else self.max_calls - self.calls
 
+    @property
+    def whole_calls_left(self) -> int | None:
+        """The calls that are left, at least 1; None without a limit."""
+        return None if self.max_calls is None else max(1, self.max_calls - self.calls)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """The seconds that are left, above 0; None without a limit."""
+        return None if self.max_seconds is None else max(1e-3, self._end - clock())
+
     def find_reached(self, calls: int = 0) -> str:
         """The limit that so many further calls would exceed: "max_calls", "max_seconds", or "" for none. They
         are taken to last as long as those so far."""
@@ -163,7 +173,7 @@ def time_game(learner: Learner, adversary: Adversary, referee: Referee, *, fault
 
 def announce_cost(
     learner: Learner,
-    calls: int,
+    calls: float,
     seconds: float,
     limits: Limits,
     announce: Callable[[str], None] | None = None,
@@ -182,14 +192,14 @@ def announce_cost(
         )
     if limits.max_calls is not None:
         calls = min(calls, limits.max_calls)
-    longest = calls * seconds / jobs
+    longest = calls * seconds / jobs if seconds else 0.0
     if limits.max_seconds is not None and longest > limits.max_seconds:
-        longest, calls = limits.max_seconds, int(limits.max_seconds * jobs / seconds)
-    if longest <= _LONG:
+        longest, calls = limits.max_seconds, limits.max_seconds * jobs / seconds
+    if not longest > _LONG:
         return
     bounds = "" if limits.given else "; max_calls and max_seconds set limits"
     text = (
-        f"{learner.own_name}: at most {calls:,} calls, of {_describe_seconds(seconds)} each, "
+        f"{learner.own_name}: at most {int(calls):,} calls, of {_describe_seconds(seconds)} each, "
         f"{_describe_seconds(longest)} in all{bounds}"
     )
     (LOGGER.warning if announce is None else announce)(text)

@@ -25,6 +25,7 @@ from audits.statistics.estimates import Estimate
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+EXPLAINED = "Explained by the relation"
 _ALL_ESTIMATORS = (
     "All estimators, on the same games. Betting may be watched, and stopped at any time; the others hold at "
     "the number of games that was fixed beforehand. Each holds with the stated confidence by itself: choose "
@@ -144,6 +145,7 @@ class Verdict(Report):
     stopped: the limit that ended it before all games, "max_calls" or "max_seconds", if one did.
     estimates: if asked for. plan: None if it is only known from a ledger. notes: how players and the
         distinguisher were chosen. record: the games, if they are kept for charts.
+    relation_note: as in `SearchResult`.
     """
 
     kind: ClassVar[str] = "audit"
@@ -170,6 +172,7 @@ class Verdict(Report):
     estimates: tuple[Estimate, ...] | None = attrs.field(default=None, eq=False)
     curve_epsilon_lower: float | None = None
     curve_lower: PrivacyCurve | None = None
+    relation_note: str = attrs.field(default="", eq=False)
     players: RunNotes = attrs.field(factory=RunNotes, repr=False, eq=False)
     plan: Plan | None = attrs.field(default=None, repr=False, eq=False)
     notes: tuple[str, ...] = attrs.field(default=(), repr=False, eq=False)
@@ -197,6 +200,8 @@ class Verdict(Report):
     @property
     def outcome(self) -> str:
         """The verdict in a word."""
+        if self.relation_note and not self.refuted:
+            return EXPLAINED
         return "Refuted" if self.refuted else "Not refuted"
 
     @property
@@ -230,8 +235,9 @@ class Verdict(Report):
 
     def _describe(self) -> dict[str, Any]:
         entries: dict[str, Any] = to_data(self)
-        if not self.stopped:
-            del entries["stopped"]
+        for name in ("stopped", "relation_note"):
+            if not entries[name]:
+                del entries[name]
         if not self.players.settings:
             return entries
         names = {"learner": self.learner, "adversary": self.adversary}
@@ -319,7 +325,10 @@ class Verdict(Report):
         """The rest of the sentence that begins with the outcome, and the largest bound that was possible."""
         confidence, certified = f"with confidence {percent(self.confidence)}", self.describe_false_claims()
         if self.refuted:
-            return f"{confidence}, the claim is false, and {certified}."
+            note = f" {self.relation_note}" if self.relation_note else ""
+            return f"{confidence}, the claim is false, and {certified}.{note}"
+        if self.relation_note:
+            return f"{confidence}, {self.relation_note}"
         if self.epsilon_lower > 0 or self.curve_epsilon_lower:
             comparison = "below neither" if self._has_curve_bound else "not below it"
             return (

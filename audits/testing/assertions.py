@@ -23,6 +23,7 @@ from audits.registry.match import (
     resolve_claim,
     resolve_curve,
 )
+from audits.registry.other_relation import OTHER, change_relation, explain_relation, is_chosen
 from audits.registry.players import (
     GivenLearner,
     choose_learner,
@@ -35,7 +36,7 @@ from audits.runs.learner_failures import check_learner_first
 from audits.runs.limits import CHECKING_CALLS, LOGGER, Limits, check_enough, explain_stop
 from audits.runs.plan import Plan
 from audits.runs.run import run
-from audits.runs.verdict import Verdict
+from audits.runs.verdict import EXPLAINED, Verdict
 from audits.testing.outcome import (
     Budget,
     NotPrivate,
@@ -96,6 +97,9 @@ def assert_private(
     max_calls, max_seconds: as in `audits.audit`, for the whole test; `Outcome.stopped` says if one ended it.
     allow_underpowered: play even if the games could not refute the claim of a learner without privacy.
 
+    If nobody chose the relation, and a claim for records that are added or removed may be true although this
+    one is refuted, these are tested, too, and decide; `Outcome.relation_note` says so.
+
     A test of over ten seconds says what it costs, as a warning of the log `audits`.
 
     Raises: NotPrivate if the claim is refuted; Underpowered; NotConforming if the learner fails
@@ -103,9 +107,8 @@ def assert_private(
     InvalidArgument; errors of a referee; KeyboardInterrupt with the figures so far.
     """
     __tracebackhide__ = True
-    player = configure_learner(
-        *choose_learner(learner, make, choose_records(complete_data(learner, data), neighbours, user))
-    )
+    choices = choose_records(complete_data(learner, data), neighbours, user)
+    player = configure_learner(*choose_learner(learner, make, choices))
     tested = (
         player,
         _resolve_claim(player, _choose_claim(claim, epsilon, delta)),
@@ -119,6 +122,8 @@ def assert_private(
     with Limits(max_calls, max_seconds) as limits:
         test = _PrivacyTest(*tested, allow_underpowered=allow_underpowered, limits=limits)
         outcome = test.run(against)
+        if outcome.refuted and not is_chosen(learner, choices):
+            outcome = test.run_other_relation(outcome, against)
     if outcome.refuted:
         raise NotPrivate(outcome)
     return outcome
@@ -208,6 +213,26 @@ class _PrivacyTest:
         if not opponents:
             raise InvalidArgument("a test plays against at least one adversary", value=against)
         return self._audit(opponents)
+
+    def run_other_relation(self, outcome: Outcome, against: Opponents) -> Outcome:
+        """The outcome of a test whose relation nobody chose, after another one for records that are added or
+        removed, if a claim for these may be true although this one is refuted."""
+        player = change_relation(self.learner, self.claim, outcome.epsilon_lower)
+        if player is None:
+            return outcome
+        claim = attrs.evolve(self.claim, neighbours=OTHER)
+        left = Limits(self.limits.whole_calls_left, self.limits.seconds_left)
+        try:
+            with left:
+                other = attrs.evolve(self, learner=player, claim=claim, limits=left).run(against)
+        except (InvalidArgument, NothingTested) as error:  # too few calls or seconds are left
+            tried = f"nothing was tested ({error})"
+        else:
+            if other.refuted:
+                return outcome
+            tried = f"the test did not refute it, in {other.games:,} games in each world"
+        note = explain_relation(outcome.epsilon_lower, self.claim, tried)
+        return attrs.evolve(outcome, refutation=None, relation_note=f"{EXPLAINED}: {note}")
 
     def _audit(self, opponents: Sequence[Opponent]) -> Outcome:
         share = self.error / len(opponents)

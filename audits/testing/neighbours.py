@@ -13,7 +13,7 @@ from arena.errors import InvalidArgument
 from arena.records import Records
 from arena.schemas.differences import show_pair
 from arena.schemas.schema import Schema
-from audits.adversary_search.record_strategies import check_relation, neighbouring_records
+from audits.adversary_search.records.record_strategies import check_relation, neighbouring_records
 from audits.data.schemas import find_schema, infer_schema, list_record_strategies
 
 

@@ -140,7 +140,8 @@ class Outcome:
     claim: under test. error: the maximum probability that it is refuted although it is true.
     verdicts: one for each adversary that was audited; for a search, that of the confirmed adversary.
     ceiling: the largest ε in nats that the games could have certified. games: in each world, with a search's.
-    stopped: the limit that ended the test, "max_calls" or "max_seconds", if one did.
+    stopped: the limit that ended the test, "max_calls" or "max_seconds", if one did. relation_note: as in
+    `audits.SearchResult`.
     """
 
     learner: str
@@ -151,6 +152,7 @@ class Outcome:
     games: int
     refutation: Refutation | None
     stopped: str = ""
+    relation_note: str = ""
 
     @property
     def refuted(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -11,12 +11,25 @@ import numpy as np
 from hypothesis import reject
 from hypothesis import strategies as st
 
-from arena import REFEREES, Figure1, Learner, Move, PrivacyUnit, Query, Release, Sample, Unlabelled, Voting
+from arena import (
+    REFEREES,
+    Figure1,
+    Learner,
+    Move,
+    PrivacyUnit,
+    Query,
+    Release,
+    Sample,
+    Unlabelled,
+    Voting,
+    play,
+)
 from arena.capabilities import read_schema
 from arena.players import read_relation_of
 from arena.records import Records
+from arena.released.encoding import ABSENT
 from audits.adversary_search.code_constants import list_code_values
-from audits.adversary_search.obvious_records import list_obvious, list_simpler
+from audits.adversary_search.records.obvious_records import list_obvious, list_simpler
 from audits.adversary_search.obvious_scripts import list_obvious_samples
 from audits.adversary_search.point_strategies import (
     MAX_STRETCHES,
@@ -31,7 +44,8 @@ from audits.adversary_search.point_strategies import (
     stretches_around,
     two_points,
 )
-from audits.adversary_search.record_strategies import check_relation, neighbouring_records
+from audits.adversary_search.records.record_strategies import check_relation, neighbouring_records
+from audits.adversary_search.records.size_boundaries import find_boundaries
 from audits.adversary_search.script import (
     LAST_IS_1,
     SPACES,
@@ -52,8 +66,10 @@ from audits.adversary_search.script_strategies import (
     neighbours,
     samples,
 )
+from audits.distinguishers.view_features import INFINITE, view_features
 
-_MOST_OBVIOUS = 24  # pairs of lists of records
+_MOST_OBVIOUS = 40  # pairs of lists of records
+_KIND_GAMES = 2  # that show of what kind releases are
 _CLEAR_SIZES = (20, 1_000)  # of samples whose answers are to be clear
 
 
@@ -269,4 +285,31 @@ def _list_simpler(learner: Learner, script: Script) -> Iterator[Script]:
             yield attrs.evolve(script, world_0=worlds[0], world_1=worlds[1])
 
 
-SPACES[Release.name] = SearchSpace(draw=_draw_samples, obvious=_list_obvious, simplify=_list_simpler)
+def _find_leads(learner: Learner, protocol: str) -> Iterator[Script]:
+    """Neighbours on both sides of a number of records at which releases change their kind."""
+    schema = read_schema(learner)
+    if schema is None:
+        return
+
+    def find_kind(records: Records) -> Hashable:
+        """Whether the mechanism fails, and which of its numbers there are, are finite, and are always equal."""
+        script = Script(protocol=protocol, world_0=records)
+        played = play(
+            learner, script, script.referee, games=_KIND_GAMES, seed=0, faults=True, record=True
+        )
+        views = view_features(played)
+        there = views.rows != ABSENT
+        finite = np.abs(views.rows) < INFINITE
+        return (
+            frozenset(zip(views.names, there.all(axis=0).tolist(), finite.all(axis=0).tolist(), strict=True)),
+            bool(played.failed is not None and played.failed.any()),
+            frozenset(np.flatnonzero((views.rows == views.rows[0]).all(axis=0)).tolist()),
+        )
+
+    for worlds in find_boundaries(schema, read_relation_of(learner), find_kind):
+        yield Script(protocol=protocol, world_0=worlds[0], world_1=worlds[1])
+
+
+SPACES[Release.name] = SearchSpace(
+    draw=_draw_samples, obvious=_list_obvious, leads=_find_leads, simplify=_list_simpler
+)

@@ -20,7 +20,7 @@ from arena.referees.session_moves import Ask, Open, QueryAt, key_query
 from arena.released.encoding import hash_values, is_category
 from arena.schemas.schema import spread_out
 from audits.adversary_search.code_constants import list_code_values
-from audits.adversary_search.field_values import list_fields, list_prominent, offer_constants
+from audits.adversary_search.records.field_values import list_fields, list_prominent, offer_constants
 
 MOST_QUERIES = 64  # that are probed
 _FEW, _MANY = 4, 24  # games in each world, in which each query is asked

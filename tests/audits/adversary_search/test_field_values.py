@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import audits
 from arena.claims import read_relation
 from audits.adversary_search.code_constants import list_code_values
-from audits.adversary_search.field_values import list_constants_of, list_ends
-from audits.adversary_search.obvious_records import list_obvious, list_simpler
+from audits.adversary_search.records.field_values import list_constants_of, list_ends
+from audits.adversary_search.records.obvious_records import list_obvious, list_simpler
 from audits.data.drawn_values import draw_values
 from audits.data.schemas import find_schema
 from learners.foreign.function import Function

@@ -18,8 +18,8 @@ from arena import InvalidArgument
 from arena.claims import read_relation
 from arena.records import Records
 from arena.schemas.schema import Schema
-from audits.adversary_search.obvious_records import list_obvious, list_simpler
-from audits.adversary_search.record_strategies import neighbouring_records
+from audits.adversary_search.records.obvious_records import list_obvious, list_simpler
+from audits.adversary_search.records.record_strategies import neighbouring_records
 from audits.data.drawn_values import draw_values
 from audits.data.schemas import find_schema, infer_schema
 

@@ -17,8 +17,8 @@ from arena import InvalidArgument
 from arena.claims import DISTANCES, Neighbours, Relation
 from arena.records import BLANK_RECORD, Records
 from arena.schemas.schema import Schema, spread_out
-from audits.adversary_search.field_values import MOST_VALUES, list_fields, list_prominent, offer_constants
-from audits.adversary_search.obvious_records import (
+from audits.adversary_search.records.field_values import MOST_VALUES, list_fields, list_prominent, offer_constants
+from audits.adversary_search.records.obvious_records import (
     PLACES,
     Runs,
     insert_runs,
@@ -27,6 +27,7 @@ from audits.adversary_search.obvious_records import (
     list_users,
     make_records,
 )
+from audits.adversary_search.records.vector_pairs import find_step
 
 Strategy = st.SearchStrategy[Any]
 
@@ -61,7 +62,8 @@ def neighbouring_records(
     base: strategy of the list from which a neighbour is made; default: lists of such records. constants: of
     the mechanism's code, for fields that may hold them and for numbers of records."""
     if relation.kind in DISTANCES:
-        return _neighbouring_vectors(schema, relation)
+        patterns = st.sampled_from(list_obvious(schema, relation))
+        return st.one_of(patterns, *[_neighbouring_vectors(schema, relation)] * 3)
     if record is not None:
         return _neighbours(schema, relation, record, base)
     obvious = list_obvious(schema, relation, constants)
@@ -219,8 +221,7 @@ def _neighbouring_vectors(draw: st.DrawFn, schema: Schema, relation: Relation) -
         else [draw(st.sampled_from(entries)) for _ in range(length)]
     )
     changed = draw(st.sampled_from(sorted({1, length, 2, max(1, length // 2)} & set(range(1, length + 1)))))
-    power = {Neighbours.AT_L1_DISTANCE: 1.0, Neighbours.AT_L2_DISTANCE: 0.5}.get(relation.kind, 0.0)
-    step = relation.distance / changed**power
+    step = find_step(relation, changed)
     signs = draw(st.sampled_from([(1, 1), (-1, -1), (1, -1), (-1, 1)]))
     start = draw(st.integers(0, length - changed))
     second = list(first)

@@ -4,31 +4,35 @@ apart."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache, partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from arena.claims import REPLACING, Neighbours, Relation
+from arena.claims import DISTANCES, REPLACING, Neighbours, Relation
 from arena.records import BLANK_RECORD, BlankRecord, Records, record_key
 from arena.schemas.schema import Schema
-from audits.adversary_search.field_values import (
+from audits.adversary_search.records.field_values import (
     MOST_VALUES,
     list_ends,
     list_fields,
     list_prominent,
     offer_constants,
 )
+from audits.adversary_search.records.vector_pairs import list_vector_pairs
 
 Runs = list[tuple[Any, int]]
 _Worlds = tuple[Records, Records]
 _Change = tuple[list[Any], int, list[Any], list[Any]]  # what is alike, how many, what one of them was, and is
 
 _OBVIOUS_SIZES = (1, 4, 20)  # of the records that are alike
+_MANY_USERS = 20  # records of others, from which on each belongs to another user
+_DIVERSE = 12  # records that differ
 _MOST_ENDS = 6  # records with extreme values
 _MOST_OFFERED = 8  # records with constants of the code
-_CODE_SIZES = range(2, 130)  # integers of the code that may be numbers of records
+_CODE_SIZES = range(2, 5_000)  # integers of the code that may be numbers of records
 _MOST_CODE_SIZES = 4
 PLACES = (1.0, 0.5, 0.0)  # of records that are added: the share of the others that comes before
 
@@ -48,12 +52,32 @@ def list_obvious(
     """The neighbours that a person would try first, the most telling first: few records or none, all alike,
     with the least or the largest values, and one at the other end of their range, missing, or with a constant
     of the code; and as many as a constant says."""
+    if relation.kind in DISTANCES:
+        return list(islice(dict.fromkeys(list_vector_pairs(schema, relation)), MOST_VALUES))
     changes = _list_changes(schema, relation, constants)
     drawn = (_change(schema, relation, *changed) for changed in changes)
     made = dict.fromkeys(
         (make_records(schema, first), make_records(schema, second)) for first, second in drawn
     )
     return [worlds for worlds in made if _are_neighbours(schema, relation, *worlds)][:MOST_VALUES]
+
+
+def list_equal_neighbours(
+    schema: Schema, relation: Relation
+) -> Iterator[Callable[[int], tuple[Records, Records] | None]]:
+    """For the records with the least, the largest and other extreme values: what makes neighbours with so
+    many of them, or None where there are none."""
+    if relation.kind in DISTANCES or schema.unique:
+        return
+    ends = _list_extremes(schema)
+
+    def make(own: list[Any], other: list[Any], size: int) -> tuple[Records, Records] | None:
+        first, second = _change(schema, relation, own, size, other, own)
+        worlds = make_records(schema, first), make_records(schema, second)
+        return worlds if _are_neighbours(schema, relation, *worlds) else None
+
+    for own in ends:
+        yield partial(make, own, ends[0] if own is not ends[0] else ends[-1])
 
 
 def _are_neighbours(schema: Schema, relation: Relation, first: Records, second: Records) -> bool:
@@ -102,6 +126,10 @@ def _list_changes(schema: Schema, relation: Relation, constants: tuple[Any, ...]
     yield from (([], 0, old, new) for new in ends for old in replaced if old is not new or len(replaced) == 1)
     yield from (([], 0, top, new) for new in offers)
     yield from ((top, size, ends[0], top) for size in list_sizes(constants))
+    varied = _cycle_records(extended, _DIVERSE)
+    yield from (
+        (base, len(base), old, new) for base in (varied, varied[::-1]) for new in ends[:2] for old in replaced[:2]
+    )
     news = [*ends, *offers]
     for same in (False, True):
         yield from (
@@ -171,7 +199,13 @@ def _add_user(schema: Schema, runs: Runs, number: int, own: list[Any]) -> tuple[
         own = users[user]
     else:
         user, *rest = users
-        others = [(schema.form.with_field(record, schema.user, rest[0]), n) for record, n in runs if rest]
+        if len(runs) > 1 or sum(count for _, count in runs) >= _MANY_USERS:
+            runs = [(record, 1) for record, count in runs for _ in range(count)]
+        others = [
+            (schema.form.with_field(record, schema.user, rest[place % len(rest)]), count)
+            for place, (record, count) in enumerate(runs)
+            if rest
+        ]
         own = [schema.form.with_field(each, schema.user, user) for each in own]
     return others, [(own[place % len(own)], 1) for place in range(number)]
 

@@ -1,0 +1,121 @@
+"""A race of adversaries for games: those that have shown most play ever more of them, while others join.
+
+Asynchronous successive halving (Li et al. 2020, "A System for Massively Parallel Hyperparameter Tuning"):
+whoever is among the best of a level goes on to the next at once, and plays there four times as many fresh
+games. So there is no number of adversaries, or of games, at which a race ends. docs/proofs/search.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import inf
+
+import attrs
+
+from arena import PlayerError
+from audits.adversary_search.detectable_loss import Rung
+from audits.adversary_search.evidence import DECLINED, Evidence, SearchTarget, limit_pairs, weigh_games
+from audits.adversary_search.script import Script
+from audits.runs.limits import Limits
+
+FACTOR = 4  # between the games of one level and the next
+FIRST_SHARE = 8  # one in so many explored adversaries goes on to the first level
+KEPT = 2  # one in so many adversaries goes on to the next level
+PROMISING = 0.5  # z-score that an adversary needs to leave the first level, and so much more for each after it
+THRESHOLD = 6.0  # nats: they are few, so that chance seldom exceeds it
+LEVEL_ROUNDS = 2**21  # rounds of an adversary's games on one level, in each world
+_CLEAR = 3.5  # z-score that chance hardly gives to the best of the first games, with which anyone goes on
+
+
+@attrs.define(eq=False)
+class Level:
+    """z: that everyone has shown here. left: those who have gone on, or are out of the race. pairs: played
+    here by each, as planned."""
+
+    pairs: int
+    z: dict[Script, float] = attrs.field(factory=dict)
+    left: set[Script] = attrs.field(factory=set)
+
+
+@attrs.define(eq=False)
+class Race:
+    """The race of a search. games: played in each world. best: the largest evidence in nats. winner: the last
+    whose evidence passed the threshold, with it."""
+
+    _target: SearchTarget
+    _limits: Limits
+    _reserve: int = 0  # calls to leave for what comes after the race
+    games: int = 0
+    best: float = 0.0
+    winner: tuple[Script, Evidence] | None = None
+    _levels: list[Level] = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._levels = [Level(self._target.few)]
+
+    def enter(self, explored: Mapping[Script, Evidence]) -> None:
+        """Let explored adversaries take part."""
+        for script, evidence in explored.items():
+            self._levels[0].z.setdefault(script, evidence.z)
+
+    def run(self, games: float) -> None:
+        """Play up to so many games in each world, until someone passes the threshold (`winner`), nobody may
+        go on, or a limit is reached."""
+        self.winner = None
+        end = self.games + games
+        while self.winner is None:
+            chosen = self._choose()
+            if chosen is None:
+                return
+            script, number = chosen
+            pairs = self._levels[number].pairs * FACTOR
+            if self.games + pairs > end or self._limits.find_reached(2 * pairs + self._reserve):
+                return
+            self._play(script, number, pairs)
+
+    def _choose(self) -> tuple[Script, int] | None:
+        """Who goes on next, and from which level: the highest one where anyone may."""
+        for number in reversed(range(len(self._levels))):
+            level = self._levels[number]
+            places = len(level.z) // (KEPT if number else FIRST_SHARE)
+            ranked = sorted(level.z, key=lambda script: -level.z[script])
+            for place, script in enumerate(ranked):
+                z = level.z[script]
+                if z <= PROMISING * number or (place >= places and z < _CLEAR):
+                    break
+                if script not in level.left:
+                    return script, number
+        return None
+
+    def _play(self, script: Script, number: int, pairs: int) -> None:
+        self._levels[number].left.add(script)
+        if len(self._levels) == number + 1:
+            self._levels.append(Level(pairs))
+        level = self._levels[number + 1]
+        try:
+            evidence = weigh_games(
+                self._target,
+                script,
+                pairs=limit_pairs(script, pairs, LEVEL_ROUNDS),
+                stage=f"level {pairs}",
+            )
+        except (PlayerError, *DECLINED) as error:
+            if isinstance(error, PlayerError) and error.player != "learner":
+                raise
+            level.z[script] = -inf  # it has failed in all of these games
+            return
+        self.games += evidence.games
+        self.best = max(self.best, evidence.nats)
+        level.z[script] = evidence.z
+        if evidence.nats >= THRESHOLD:
+            self.winner = script, evidence
+
+    @property
+    def rungs(self) -> tuple[Rung, ...]:
+        """The levels that were played, each with the least z-score with which one would have gone on to it."""
+        rungs = []
+        for number, level in enumerate(self._levels[1:]):
+            before = self._levels[number]
+            waiting = [z for script, z in before.z.items() if script not in before.left]
+            rungs.append(Rung(level.pairs, len(level.z), max([PROMISING * number, *waiting])))
+        return tuple(rungs)
