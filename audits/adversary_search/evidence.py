@@ -23,6 +23,7 @@ from audits.distinguishers.learned_distinguisher import (
     learn_entry_ratios,
     learn_reply_ratios,
     list_replies,
+    regress_on_entry_ratios,
 )
 from audits.distinguishers.session_features import is_reply
 from audits.distinguishers.view_classifiers import Distinguisher
@@ -310,13 +311,14 @@ class _CrossFit:
 
 def _choose_learning(half: ViewCounts) -> Callable[[ViewCounts], Distinguisher] | None:
     """What learns to score views from others: frequencies, if few views are distinct; of replies of sessions
-    and of texts, and of releases of several entries, their log ratios; else nothing."""
+    and of texts, and of releases of several entries, their log ratios, from many games with weights; else
+    nothing."""
     if 1 < len(half.rows) <= min(_MAX_VIEWS, half.pairs):
         return lambda views: learn_distinguisher([views])
     if half.pairs >= _FEWEST_LEARNED and len(list_replies(half)) > 1:
         return learn_reply_ratios
     if half.pairs >= _FEWEST_LEARNED and 1 < len(half.names) <= _MAX_ENTRIES:
-        return learn_entry_ratios
+        return learn_entry_ratios if 2 * half.pairs < _MANY_PAIRS else regress_on_entry_ratios
     return None
 
 
