@@ -21,6 +21,7 @@ from benchmarks.anchors.peers.dp_auditorium import CLAIMS, SEEDS, SIZES, TESTERS
 from benchmarks.anchors.peers.information_limit import find_laws, information_limit
 from benchmarks.anchors.peers.side_by_side import (
     PAIRS_HEADERS,
+    PAIRS_SEEDS,
     Row,
     audit_function,
     describe_setup,
@@ -61,7 +62,7 @@ def compare_pairs(name: str, checkout: str) -> Row:
     """The same if both choose the data sets."""
     (theirs,) = run_statdp(name, checkout, "--pairs")
     theirs["bound"] = theirs["refuted"]
-    ours = [search_pairs(name, theirs, seed, CONFIDENCE) for seed in range(SEEDS)]
+    ours = [search_pairs(name, theirs, seed, CONFIDENCE) for seed in range(PAIRS_SEEDS)]
     return {"mechanism": name, "theirs": theirs, "ours": ours, **describe_setup()}
 
 
