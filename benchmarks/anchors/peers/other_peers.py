@@ -115,6 +115,8 @@ def format_auditorium(row: Row) -> list[str]:
 @click.option("--pairs", is_flag=True)
 def main(names: tuple[str, ...], pairs: bool) -> None:
     audit_function(CASES["SVT3"], 0.01, 0, games=20_000)  # so that no import is timed
+    if pairs:
+        search_pairs("SVT5", {"bound": 1.0, "seconds": 0.0}, 0)
     if checkout := find_checkout("STATDP", "github.com/cmla-psu/statdp"):
         measure, show = (compare_pairs, format_pairs) if pairs else (compare_with_statdp, format_statdp)
         table = "statdp_pairs" if pairs else "statdp"

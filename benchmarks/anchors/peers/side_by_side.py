@@ -317,6 +317,8 @@ def main(names: tuple[str, ...], pairs: bool) -> None:
         return
     audit_function(CASES["SVT3"], _SOME, 0, games=20_000)  # so that no import is timed
     audit_likelihood(CASES["SVT3"], _SOME, 0, games=20_000)
+    if pairs:
+        search_pairs("SVT5", {"bound": 1.0, "seconds": 0.0}, 0)
     measure, show, headers = (
         (measure_pairs, format_pairs, PAIRS_HEADERS) if pairs else (measure_row, format_row, HEADERS)
     )
