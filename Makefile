@@ -83,8 +83,10 @@ bench-anchors: .venv/ready $(ANCHORS:%=.venv-anchors-%/ready)  ## our estimators
 bench-peers: export OMP_NUM_THREADS := 1
 bench-peers: export OPENBLAS_NUM_THREADS := 1
 bench-peers: .venv/ready $(PEERS:%=.venv-anchors-%/ready)  ## audits beside DP-Sniper, StatDP and DP-Auditorium: DP_SNIPER=checkout STATDP=... DP_AUDITORIUM=...
-	@DP_SNIPER="$(DP_SNIPER)" .venv/bin/python -m benchmarks.anchors.peers.side_by_side
-	@STATDP="$(STATDP)" DP_AUDITORIUM="$(DP_AUDITORIUM)" .venv/bin/python -m benchmarks.anchors.peers.other_peers
+	@for option in "" --pairs; do \
+		DP_SNIPER="$(DP_SNIPER)" .venv/bin/python -m benchmarks.anchors.peers.side_by_side $$option && \
+		STATDP="$(STATDP)" DP_AUDITORIUM="$(DP_AUDITORIUM)" .venv/bin/python -m benchmarks.anchors.peers.other_peers $$option || \
+		exit 1; done
 
 bench-coverage: .venv/ready  ## how often each estimator claims too much, over 10,000 audits a law (half an hour)
 	@.venv/bin/python -m benchmarks.coverage

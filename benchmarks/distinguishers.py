@@ -1,23 +1,24 @@
 """Learned distinguishers beside the likelihood ratio: certified bound at equal games, and seconds.
 
-python -m benchmarks.distinguishers [NAME ...] [--games N] [--seed S]
+python -m benchmarks.distinguishers [NAME ...] [--games N] [--seed S ...]
 
 For every mechanism of the zoo, and for mechanisms whose releases are long vectors, running sums, bits, counts
 with clipped tails, or mixtures of discrete and continuous values: the bound that each distinguisher certifies
 at 95 % from the same number of games in each world, their ratio, and the processor time of a pair of games.
+Medians of the seeds. What is measured is kept in build/distinguishers.json and not measured again.
 """
 
 from __future__ import annotations
 
-import argparse
+import statistics
 import time
 from functools import partial
 from typing import Any
 
 import attrs
+import click
 import numpy as np
 from scipy import stats
-from tabulate import tabulate
 
 from adversaries.release.statdp import StatDP
 from arena import (
@@ -37,7 +38,7 @@ from audits.registry.players import LEARNERS
 from audits.runs.plan import LEARNED, LIKELIHOOD, Plan
 from audits.runs.run import run
 from benchmarks.suite import ROWS, worst_input
-from benchmarks.tables import write_table
+from benchmarks.tables import BUILD, keep_row, read_rows, write_table
 from learners.mechanisms.noise import laplace, laplace_density
 from learners.zoo.counting_queries import CountingLearner, QueryValues, queries_setting
 
@@ -174,8 +175,8 @@ def list_matches() -> dict[str, tuple[Learner, StatDP]]:
     return matches
 
 
-def measure(learner: Learner, adversary: StatDP, games: int, seed: int) -> tuple[list[float], list[float]]:
-    """The certified bounds (nats) and the microseconds a pair of both distinguishers."""
+def measure(learner: Learner, adversary: StatDP, games: int, seed: int) -> list[float]:
+    """The certified bounds (nats) of both distinguishers, then their microseconds a pair."""
     bounds, costs = [], []
     for distinguisher in (LIKELIHOOD, LEARNED):
         plan = Plan(
@@ -191,26 +192,34 @@ def measure(learner: Learner, adversary: StatDP, games: int, seed: int) -> tuple
         start = time.process_time()
         bounds.append(run(plan).epsilon_lower)
         costs.append((time.process_time() - start) / games * 1e6)
-    return bounds, costs
+    return [*bounds, *costs]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("names", nargs="*")
-    parser.add_argument("--games", type=int, default=GAMES)
-    parser.add_argument("--seed", type=int, default=0)
-    arguments = parser.parse_args()
-    rows = []
+def format_row(name: str, runs: list[list[float]]) -> list[str]:
+    """runs: what `measure` says of each seed."""
+    likelihood, learned, *costs = (statistics.median(column) for column in zip(*runs, strict=True))
+    ratios = [run[1] / run[0] for run in runs]
+    cells = [f"{likelihood:.4f}", f"{learned:.4f}", f"{min(ratios):.3f}", f"{statistics.median(ratios):.3f}"]
+    return [name, *cells, *(f"{cost:.1f}" for cost in costs)]
+
+
+@click.command(help=__doc__)
+@click.argument("names", nargs=-1)
+@click.option("--games", default=GAMES, show_default=True, help="In each world.")
+@click.option("--seed", "seeds", type=int, multiple=True, default=[*range(5)], show_default=True)
+def main(names: tuple[str, ...], games: int, seeds: tuple[int, ...]) -> None:
+    record, rows = BUILD / "distinguishers.json", []
     for name, (learner, adversary) in list_matches().items():
-        if arguments.names and name not in arguments.names:
+        if names and name not in names:
             continue
-        bounds, costs = measure(learner, adversary, arguments.games, arguments.seed)
-        ratio = bounds[1] / bounds[0] if bounds[0] else np.nan
-        rows.append([name, *(f"{b:.4f}" for b in bounds), f"{ratio:.3f}", *(f"{c:.1f}" for c in costs)])
-    headers = ["mechanism", "likelihood", "learned", "ratio", "µs", "learned µs"]
-    if arguments.names:
-        print(tabulate(rows, headers, disable_numparse=True, colalign=("left", *["right"] * 5)))
-    else:
+        keys = [f"{name}, {games} games, seed {seed}" for seed in seeds]
+        for key, seed in zip(keys, seeds, strict=True):
+            if key not in read_rows(record):
+                keep_row(record, key, measure(learner, adversary, games, seed))
+        rows.append(format_row(name, [read_rows(record)[key] for key in keys]))
+        print(*rows[-1], sep=" | ", flush=True)
+    headers = ["mechanism", "likelihood", "learned", "smallest ratio", "median ratio", "µs", "learned µs"]
+    if not names:
         write_table("benchmarks/distinguishers", headers, rows)
 
 

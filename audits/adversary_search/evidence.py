@@ -23,10 +23,11 @@ from audits.distinguishers.learned_distinguisher import (
     learn_entry_ratios,
     learn_reply_ratios,
     list_replies,
+    regress_on_entry_ratios,
 )
 from audits.distinguishers.view_classifiers import Distinguisher
 from audits.distinguishers.view_features import ViewCounts, is_single, join_views
-from audits.runs.blocks import play_block, uses_common_random_numbers
+from audits.runs.blocks import play_block, try_common_random_numbers, uses_common_random_numbers
 from audits.runs.plan import LEARNED, SCORE, Plan, describe
 from audits.statistics.betting import Betting, list_curve_points
 from audits.statistics.score_pairs import PairCounts
@@ -52,6 +53,8 @@ _CALL_STAGES = (
 _CONCLUSIVE, _ENOUGH = 32.0, 12.0  # nats; where games are calls
 _FIRST_ROUNDS = 2**17  # rounds of an adversary's first games in each world; long games are played less often
 _MIN_PAIRS = 64
+# Pairs for which it pays to try common random numbers, and to learn from views that are all different.
+_MANY_PAIRS = 1_024
 _FAULT_FACTOR = 8  # fewer games where they are played one by one
 DECLINED = (InvalidArgument, BudgetExceeded)  # the learner accepts no such sample, point or number of rounds
 
@@ -151,6 +154,8 @@ def play_halves(target: SearchTarget, script: Script, *, pairs: int, stage: str)
     """Two halves of `pairs` pairs of games as views, and whether the learner's failures are part of them."""
     plan = _make_plan(target, script, 2 * max(1, pairs // 2), stage)
     try:
+        if pairs >= _MANY_PAIRS:
+            plan = attrs.evolve(plan, learner=try_common_random_numbers(plan.learner, script, script.referee))
         return _play_block_in_halves(plan), False
     except (PlayerError, *DECLINED) as error:
         if isinstance(error, PlayerError) and error.player != "learner":
@@ -310,13 +315,14 @@ class _CrossFit:
 
 def _choose_learning(half: ViewCounts) -> Callable[[ViewCounts], Distinguisher] | None:
     """What learns to score views from others: frequencies, if few views are distinct; of replies of sessions
-    and of texts, and of releases of several entries, their log ratios; else nothing."""
+    and of texts, and of releases of several entries, their log ratios, from many games with weights; else
+    nothing."""
     if 1 < len(half.rows) <= min(_MAX_VIEWS, half.pairs):
         return lambda views: learn_distinguisher([views])
     if half.pairs >= _FEWEST_LEARNED and len(list_replies(half)) > 1:
         return learn_reply_ratios
     if half.pairs >= _FEWEST_LEARNED and 1 < len(half.names) <= _MAX_ENTRIES:
-        return learn_entry_ratios
+        return learn_entry_ratios if 2 * half.pairs < _MANY_PAIRS else regress_on_entry_ratios
     return None
 
 

@@ -260,15 +260,19 @@ class HypothesisRun:
             pairs *= FACTOR
         rungs: list[Rung] = []
         left = list(explored)
+        obvious = set(self._obvious[: size // 2])  # which play again once, however few games rank them
         while left and pairs <= _MOST * target.pairs:
             promising = len(rungs) * PROMISING if rungs else -inf
-            left = [script for script in sorted(left, key=lambda script: -z[script]) if z[script] > promising]
+            ordered = sorted(left, key=lambda script: (script not in obvious, -z[script]))
+            left = [script for script in ordered if z[script] > promising]
             size = self._count_affordable(size, pairs)
             left = left[:size]
             if not left:
                 break
-            needed = promising if len(left) < size else max(promising, min(z[script] for script in left))
+            ranked = [z[script] for script in left if script not in obvious]
+            needed = promising if len(left) < size else max(promising, min(ranked, default=inf))
             rungs.append(Rung(pairs=pairs, adversaries=len(left), needed=needed))
+            obvious = set()
             for script in left:
                 if self._limits.find_reached(2 * pairs):
                     self._result.stopped = SECONDS

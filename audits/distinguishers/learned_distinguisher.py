@@ -184,6 +184,14 @@ def learn_entry_ratios(views: ViewCounts) -> Distinguisher:
     return MarginalCounts.of(Entries(views.names, False), views).ratios(1)
 
 
+def regress_on_entry_ratios(views: ViewCounts) -> Distinguisher:
+    """A regression on the log ratios of all entries and, of vectors, of their differences."""
+    kinds = (False, True) if follows_a_number(views.names) else (False,)
+    ratios = tuple(MarginalCounts.of(Entries(views.names, kind), views).ratios(1) for kind in kinds)
+    terms = MarginalTerms(ratios)
+    return Regression.fit(views, terms, terms.width) if terms.width else ratios[0]
+
+
 class TrainingGames:
     """The games that a distinguisher is trained on: some of the views, and counts of the bins of all."""
 

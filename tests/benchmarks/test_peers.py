@@ -12,7 +12,13 @@ from arena import Release
 from audits.distinguishers.likelihood_ratio import build_likelihood_ratio
 from benchmarks.anchors.peers import dp_sniper, information_limit, side_by_side
 from benchmarks.anchors.peers.information_limit import LOG_RATIOS, find_laws, zoo_players
-from benchmarks.anchors.peers.sniper_mechanisms import CASES, geometric_weights
+from benchmarks.anchors.peers.sniper_mechanisms import (
+    CASES,
+    DOMAINS,
+    geometric_weights,
+    hash_short_text,
+    list_bloom_bits,
+)
 
 GAMES = 50_000
 FAR = 5.0  # standard deviations; some hundred comparisons
@@ -80,12 +86,17 @@ def test_other_finite_laws_are_those_of_the_functions() -> None:
                 check_frequency(np.mean(agreeing == count), probability)
 
 
+def test_bloom_filters_use_murmur3() -> None:
+    assert hash_short_text("foo", 0) == -156908512  # as mmh3 documents
+    assert list_bloom_bits(-6) == [1, 2, 4, 16]
+
+
 def check_frequency(observed: float, probability: float) -> None:
     assert abs(observed - probability) <= FAR * math.sqrt(probability * (1 - probability) / GAMES) + 1e-12
 
 
 def test_every_mechanism_has_settings_for_dp_sniper_and_a_law() -> None:
-    assert list(dp_sniper.SETTINGS) == list(CASES)
+    assert list(dp_sniper.SETTINGS) == list(CASES) == list(DOMAINS)
     unknown = [name for name, case in CASES.items() if not case.learner and name not in LOG_RATIOS]
     assert unknown == ["TruncatedGeometric", "RAPPOR", "OneTimeRAPPOR"]
 
@@ -112,9 +123,22 @@ def test_an_audit_is_timed_until_it_certifies_the_bound() -> None:
     assert side_by_side.certify_within(case, 0.5, 0) > 1
 
 
+@pytest.mark.thorough
+def test_a_search_that_is_given_no_data_sets_finds_a_pair() -> None:
+    found = side_by_side.search_pairs("NoisyHist2", {"bound": 2.0, "seconds": 2.5}, 0)
+    assert found["refuted"]
+    assert np.abs(np.subtract(*found["pair"])).sum() == 1
+    assert found["certified"] > 2
+    row = {"mechanism": "NoisyHist2", "theirs": {"tried": 4, "bound": 2.0, "seconds": 2.5}}
+    ours = [{**found, "seconds": 1.25}, {"refuted": False, "seconds": 9.0, "certified": 0.0}]
+    cells = side_by_side.format_pairs({**row, "ours": [ours[0], ours[0], ours[1]]})
+    assert cells[:6] == ["NoisyHist2", "4", "2.0000", "2.5", "1.25", "2.0"]
+    assert side_by_side.format_pairs({**row, "ours": [ours[1]]})[4:] == ["not reached", "–", "0.0000"]
+
+
 def test_peers_are_left_out_without_a_checkout(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delenv("DP_SNIPER", raising=False)
-    side_by_side.main([])
+    side_by_side.main([], standalone_mode=False)
     assert "dp-sniper is left out: name a checkout of it, DP_SNIPER=path" in capsys.readouterr().out

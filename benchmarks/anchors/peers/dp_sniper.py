@@ -1,8 +1,9 @@
 """DP-Sniper on one mechanism: its certified bound and processor seconds, one line of JSON for each seed.
 
-DP_SNIPER=path/to/checkout python -m benchmarks.anchors.peers.dp_sniper MECHANISM, with the packages of
-requirements-dp-sniper.txt. Its logistic regression with its own settings, on the pair of data sets of `CASES`
-in both orders. Patched: its pool of processes executes in this process. Everything is seeded.
+DP_SNIPER=path/to/checkout python -m benchmarks.anchors.peers.dp_sniper MECHANISM [--pairs], with the packages
+of requirements-dp-sniper.txt. Its logistic regression with its own settings, on the pair of data sets of
+`CASES` in both orders; with --pairs, one seed of its search over all pairs of its patterns, and the bound of
+the best pair. Patched: its pool of processes executes in this process. Everything is seeded.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.anchors.peers.sniper_mechanisms import BELOW, CASES, EPSILON, STOPPED
+from benchmarks.anchors.peers.sniper_mechanisms import BELOW, CASES, DOMAINS, EPSILON, STOPPED, WHOLE_NUMBERS
 
 SEEDS = 3
 SEARCH_GAMES, FINAL_GAMES = 250_000, 5_000_000  # in each world
@@ -44,17 +45,15 @@ SETTINGS: dict[str, tuple[str, dict[str, Any], int, tuple[float, ...]]] = {
     "PrefixSum": ("prefix_sum.PrefixSum", {}, 10, ()),
     "NumericalSVT": ("sparse_vector_technique.NumericalSVT", {}, 10, ()),
 }
-_WHOLE_NUMBERS = ("TruncatedGeometric", "RAPPOR", "OneTimeRAPPOR")  # of which the input must consist
 
 
-def attack(name: str, seed: int) -> dict[str, float]:
-    """The larger bound of both orders of the data sets, the processor seconds of that order, and of both."""
+def build_sniper(name: str, seed: int) -> Any:
+    """DP-Sniper's attack on a mechanism, which has the attributes mechanism and config."""
     from dpsniper.attack.dpsniper import DPSniper
     from dpsniper.classifiers.classifier_factory import LogisticRegressionFactory
     from dpsniper.classifiers.feature_transformer import FlagsFeatureTransformer
     from dpsniper.classifiers.torch_optimizer_factory import SGDOptimizerFactory
     from dpsniper.search.ddconfig import DDConfig
-    from dpsniper.search.ddwitness import DDWitness
 
     path, settings, width, flags = SETTINGS[name]
     module, _, kind = path.partition(".")
@@ -71,18 +70,49 @@ def attack(name: str, seed: int) -> dict[str, float]:
         epochs=10,
         label=name,
     )
-    worlds = [data.astype(int if name in _WHOLE_NUMBERS else float) for data in CASES[name].worlds]
+    return DPSniper(mechanism, factory, config)
+
+
+def attack(name: str, seed: int) -> dict[str, float]:
+    """The larger bound of both orders of the data sets, the processor seconds of that order, and of both."""
+    from dpsniper.search.ddwitness import DDWitness
+
+    sniper = build_sniper(name, seed)
+    worlds = [data.astype(int if name in WHOLE_NUMBERS else float) for data in CASES[name].worlds]
     found = []
     for order in (worlds, worlds[::-1]):
         start = time.process_time()
-        witness = DDWitness(*order, DPSniper(mechanism, factory, config).best_attack(*order))
-        witness.compute_eps_high_precision(mechanism, config)
+        witness = DDWitness(*order, sniper.best_attack(*order))
+        witness.compute_eps_high_precision(sniper.mechanism, sniper.config)
         found.append((float(witness.lower_bound), time.process_time() - start))
     bound, seconds = max(found)
     return {"bound": bound, "seconds": seconds, "seconds_both": sum(spent for _, spent in found)}
 
 
-def main(name: str) -> None:
+def attack_pairs(name: str, seed: int) -> dict[str, Any]:
+    """The bound of the best pair of its patterns, that pair, and the processor seconds of all of it."""
+    from dpsniper.input.input_domain import InputBaseType, InputDomain
+    from dpsniper.input.pattern_generator import PatternGenerator
+    from dpsniper.search.ddsearch import DDSearch
+
+    sniper, domain = build_sniper(name, seed), DOMAINS[name]
+    kind = InputBaseType.INT if name in WHOLE_NUMBERS else InputBaseType.FLOAT
+    values = InputDomain(len(CASES[name].data), kind, list(domain.values))
+    pairs = PatternGenerator(values, component_wise_neighborhood=domain.metric == "linf")
+    start = time.process_time()
+    best = DDSearch(sniper.mechanism, sniper, pairs, sniper.config).run()
+    searched = time.process_time() - start
+    best.compute_eps_high_precision(sniper.mechanism, sniper.config)
+    return {
+        "bound": float(best.lower_bound),
+        "pair": [best.a1.tolist(), best.a2.tolist()],
+        "tried": len(list(pairs.get_input_pairs())),
+        "search_seconds": searched,
+        "seconds": time.process_time() - start,
+    }
+
+
+def main(name: str, *, pairs: bool) -> None:
     checkout = os.environ["DP_SNIPER"]
     sys.path.insert(0, checkout)
     import torch
@@ -99,14 +129,13 @@ def main(name: str) -> None:
     ).stdout.strip()
     with tempfile.TemporaryDirectory() as folder:
         set_output_directory(folder)
-        for seed in range(SEEDS):
+        for seed in range(1 if pairs else SEEDS):
             random.seed(seed)
             np.random.seed(seed)  # noqa: NPY002 - which its mechanisms draw from
             torch.manual_seed(seed)
-            print(
-                json.dumps({**attack(name, seed), "commit": commit, "torch": torch.__version__}), flush=True
-            )
+            row = attack_pairs(name, seed) if pairs else attack(name, seed)
+            print(json.dumps({**row, "commit": commit, "torch": torch.__version__}), flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], pairs="--pairs" in sys.argv)

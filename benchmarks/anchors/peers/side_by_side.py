@@ -1,9 +1,13 @@
 """DP-Sniper and our audits of its 20 mechanisms, alternating on one machine, and our nearness to the limit.
 
-DP_SNIPER=checkout python -m benchmarks.anchors.peers.side_by_side [MECHANISM ...], or make bench-peers.
-Keeps each row, with commits, machine and date, in build/anchors/side_by_side.json, and writes what is kept to
+DP_SNIPER=checkout python -m benchmarks.anchors.peers.side_by_side [MECHANISM ...] [--pairs], or make
+bench-peers. Keeps each row, with commits, machine and date, in build/anchors, and writes what is kept to
 docs/tables/benchmarks/dp_sniper.csv. Medians of three seeds; seconds are processor time of one core, without
 imports. Black-box audits are given a function, two data sets and the bound that is to be reached.
+
+--pairs: no data sets are given. DP-Sniper searches all pairs of its patterns, our search its own ones for a
+refutation of the bound that DP-Sniper has certified; an audit of the pair that it found takes the rest of
+DP-Sniper's seconds. One seed each; dp_sniper_pairs.csv.
 """
 
 from __future__ import annotations
@@ -16,16 +20,19 @@ import os
 import platform
 import statistics
 import subprocess
-import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
+from hypothesis import strategies as st
 
 import audits
+from audits.adversary_search.adversary_search import SearchProgress
 from audits.distinguishers.likelihood_ratio import build_likelihood_ratio
 from audits.runs.plan import LIKELIHOOD
 from audits.runs.run import RunProgress
@@ -33,14 +40,15 @@ from audits.runs.verdict import Verdict
 from benchmarks.anchors.peers.dp_auditorium import Claim
 from benchmarks.anchors.peers.dp_sniper import SEEDS
 from benchmarks.anchors.peers.information_limit import find_laws, information_limit
-from benchmarks.anchors.peers.sniper_mechanisms import CASES, Case
+from benchmarks.anchors.peers.sniper_mechanisms import CASES, DOMAINS, Case
 from benchmarks.anchors.score_cases import FOLDER
-from benchmarks.tables import write_table
+from benchmarks.tables import keep_row, write_table
 
 ROOT = Path(__file__).parents[3]
 CONFIDENCE = 0.99  # of ours; DP-Sniper's is 0.9
 MOST_SECONDS = 20.0  # of processor time, until a bound is given up, or three times those of the other tool
 MOST_GAMES = 10**9
+PAIRS_SEEDS = 1  # of searches, which take longer
 LIMIT_GAMES = 10**6  # at which bounds are compared with the information limit
 _SOME = 0.01  # a claim for audits whose bound is wanted whatever it is
 
@@ -115,7 +123,7 @@ def time_seeds(
     return found + [math.inf] * (SEEDS - len(found))
 
 
-def certify_within(case: Case, seconds: float, seed: int) -> float:
+def certify_within(case: Case, seconds: float, seed: int, **how: Any) -> float:
     """The ε that a black-box audit has certified when it has used so many processor seconds."""
     start, bounds = processor_seconds(), [0.0]
 
@@ -125,7 +133,7 @@ def certify_within(case: Case, seconds: float, seed: int) -> float:
         bounds.append(progress.epsilon_lower)
 
     with contextlib.suppress(_EnoughSeconds):
-        audit_function(case, _SOME, seed, games=MOST_GAMES, progress=watch)
+        audit_function(case, _SOME, seed, games=MOST_GAMES, progress=watch, **how)
     return bounds[-1]
 
 
@@ -145,6 +153,49 @@ def measure_row(name: str, checkout: str) -> Row:
     row["limit"] = information_limit(*find_laws(name), LIMIT_GAMES, CONFIDENCE)
     row["at_limit"] = [audit_function(case, _SOME, seed, games=LIMIT_GAMES).epsilon_lower for seed in seeds]
     return {**row, **describe_setup()}
+
+
+def search_pairs(name: str, theirs: Row, seed: int, confidence: float = CONFIDENCE) -> Row:
+    """Whether our search refutes the other tool's bound, on which pair, its seconds, and the ε that an audit
+    of the pair then certifies in the rest of the other tool's seconds."""
+    case, domain = CASES[name], DOMAINS[name]
+    least, most = domain.values
+    entries = st.integers(least + 1, most - 1)  # whose neighbours are in the domain, too
+    start = processor_seconds()
+
+    def watch(progress: SearchProgress) -> None:
+        if processor_seconds() - start > max(MOST_SECONDS, 3 * theirs["seconds"]):
+            raise KeyboardInterrupt
+
+    result = audits.search(
+        case.mechanism,
+        data=audits.vector(len(case.data), metric=domain.metric, values=entries),
+        settings={"vectorised": True},
+        epsilon=max(theirs["bound"], _SOME),
+        error=1 - confidence,
+        seed=seed,
+        progress=watch,
+        announce=lambda text: None,
+    )
+    row: Row = {
+        "refuted": result.refuted,
+        "seconds": processor_seconds() - start,
+        "examples": result.examples,
+    }
+    if result.adversary is None or result.verdict is None:
+        return {**row, "certified": 0.0}
+    pair = [
+        tuple(map(float, world.records[0])) for world in (result.adversary.world_0, result.adversary.world_1)
+    ]
+    found = replace(case, data=pair[0], neighbour=pair[1])
+    certified = certify_within(found, theirs["seconds"] - row["seconds"], seed, confidence=confidence)
+    return {**row, "pair": pair, "certified": max(certified, result.verdict.epsilon_lower)}
+
+
+def measure_pairs(name: str, checkout: str) -> Row:
+    (theirs,) = run_peer("dp-sniper", "dp_sniper", name, "--pairs", DP_SNIPER=checkout)
+    ours = [search_pairs(name, theirs, seed) for seed in range(PAIRS_SEEDS)]
+    return {"mechanism": name, "theirs": theirs, "ours": ours, **describe_setup()}
 
 
 def run_peer(tool: str, module: str, *arguments: str, **variables: str) -> list[Row]:
@@ -231,27 +282,54 @@ HEADERS = [
 ]
 
 
-def keep_row(path: Path, name: str, row: Row) -> dict[str, Row]:
-    """Add a row to what a file keeps, and return all of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    rows: dict[str, Row] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    rows[name] = row
-    path.write_text(json.dumps(rows, indent=1, ensure_ascii=False), encoding="utf-8")
-    return rows
+PAIRS_HEADERS = [
+    "mechanism",
+    "pairs",
+    "DP-Sniper's ε",
+    "its s",
+    "our search, s",
+    "times faster",
+    "ε in its s",
+]
 
 
-def main(names: list[str]) -> None:
+def format_pairs(row: Row) -> list[str]:
+    theirs, ours = row["theirs"], row["ours"]
+    seconds = statistics.median(run["seconds"] if run["refuted"] else math.inf for run in ours)
+    reached = seconds < math.inf
+    return [
+        row["mechanism"],
+        str(theirs["tried"]),
+        f"{theirs['bound']:.4f}",
+        f"{theirs['seconds']:.1f}",
+        f"{seconds:.2f}" if reached else "not reached",
+        f"{theirs['seconds'] / seconds:.1f}" if reached else "–",
+        f"{statistics.median(run['certified'] for run in ours):.4f}",
+    ]
+
+
+@click.command(help=__doc__)
+@click.argument("names", nargs=-1)
+@click.option("--pairs", is_flag=True)
+def main(names: tuple[str, ...], pairs: bool) -> None:
     checkout = find_checkout("DP_SNIPER", "github.com/eth-sri/dp-sniper")
     if checkout is None:
         return
     audit_function(CASES["SVT3"], _SOME, 0, games=20_000)  # so that no import is timed
     audit_likelihood(CASES["SVT3"], _SOME, 0, games=20_000)
+    if pairs:
+        search_pairs("SVT5", {"bound": 1.0, "seconds": 0.0}, 0)
+    measure, show, headers = (
+        (measure_pairs, format_pairs, PAIRS_HEADERS) if pairs else (measure_row, format_row, HEADERS)
+    )
     for name in names or CASES:
         start = time.perf_counter()
-        rows = keep_row(FOLDER / "side_by_side.json", name, measure_row(name, checkout))
-        print(*format_row(rows[name]), f"({time.perf_counter() - start:.0f} s)", sep=" | ", flush=True)
-    write_table("benchmarks/dp_sniper", HEADERS, [format_row(rows[name]) for name in CASES if name in rows])
+        file = FOLDER / ("sniper_pairs.json" if pairs else "side_by_side.json")
+        rows = keep_row(file, name, measure(name, checkout))
+        print(*show(rows[name]), f"({time.perf_counter() - start:.0f} s)", sep=" | ", flush=True)
+    table = [show(rows[name]) for name in CASES if name in rows]
+    write_table("benchmarks/dp_sniper_pairs" if pairs else "benchmarks/dp_sniper", headers, table)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -11,16 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.random import Generator
 
 EPSILON = 0.1  # of each mechanism's definition, nats
 BELOW, STOPPED = -1000.0, -2000.0  # what SVT3 releases in place of numbers
-# The bits {mmh3.hash(str(number), seed=i) % 20 for i in range(4)}, of mmh3 5.3.1 (murmur3).
-BLOOM_BITS: Mapping[int, tuple[int, ...]] = {0: (0, 11, 18), 1: (3, 10, 13)}
-BLOOM_SIZE = 20
+BLOOM_SIZE, BLOOM_HASHES = 20, 4
 ONE_TIME_RAPPOR_F = 0.95  # the probability that a bit is replaced by a fair coin
 RAPPOR_F, RAPPOR_P, RAPPOR_Q = 0.75, 0.45, 0.55  # p and q: of releasing 1 where the kept bit is 0 and 1
 
@@ -96,12 +94,28 @@ def svt4(data: np.ndarray, games: int, rng: Generator, *, halts: int = 1) -> np.
     return sparse_vector(data, games, rng, threshold=1.0, halts=halts, **scales)
 
 
+@lru_cache
+def list_bloom_bits(number: int) -> list[int]:
+    """The bits of a number's Bloom filter: mmh3.hash(str(number), seed) % 20 for seeds 0 to 3."""
+    return sorted({hash_short_text(str(number), seed) % BLOOM_SIZE for seed in range(BLOOM_HASHES)})
+
+
+def hash_short_text(text: str, seed: int) -> int:
+    """MurmurHash3 of at most three characters, 32 bits with a sign."""
+    mixed = int.from_bytes(text.encode(), "little") * 0xCC9E2D51 % 2**32
+    mixed = (mixed << 15 | mixed >> 17) * 0x1B873593 % 2**32
+    result = seed ^ mixed ^ len(text)
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35), (16, 1)):
+        result = (result ^ result >> shift) * factor % 2**32
+    return (result + 2**31) % 2**32 - 2**31
+
+
 def one_time_rappor(
     data: np.ndarray, games: int, rng: Generator, *, f: float = ONE_TIME_RAPPOR_F
 ) -> np.ndarray:
     """The Bloom filter of a number, of which each bit becomes a fair coin with probability f."""
     bits = np.zeros(BLOOM_SIZE)
-    bits[list(BLOOM_BITS[int(data[0])])] = 1
+    bits[list_bloom_bits(int(data[0]))] = 1
     uniform = rng.random((games, BLOOM_SIZE))
     return np.where(uniform < f / 2, 1.0, np.where(uniform < f, 0.0, bits))
 
@@ -196,3 +210,23 @@ CASES: Mapping[str, Case] = {
     "PrefixSum": Case(prefix_sum, _ONES, (0.0,) * 10),
     "NumericalSVT": Case(numerical_svt, (2.0,) * 10, _ONES),
 }
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The vectors that a mechanism receives: least and largest entry; neighbours are at distance 1."""
+
+    values: tuple[int, int] = (-10, 10)
+    metric: str = "linf"
+
+
+_COUNTS = Domain((0, 10), "l1")
+# Of `exp_default`, and the mechanisms whose input must be of whole numbers.
+DOMAINS: Mapping[str, Domain] = {
+    **dict.fromkeys(CASES, Domain()),
+    **dict.fromkeys(("LaplaceMechanism", "LaplaceParallel", "RAPPOR", "OneTimeRAPPOR"), Domain(metric="l1")),
+    "TruncatedGeometric": Domain((0, 5), "l1"),
+    "NoisyHist1": _COUNTS,
+    "NoisyHist2": _COUNTS,
+}
+WHOLE_NUMBERS = ("TruncatedGeometric", "NoisyHist1", "NoisyHist2", "RAPPOR", "OneTimeRAPPOR")

@@ -1,8 +1,9 @@
 """StatDP on the mechanisms that it ships: the ε that it refutes at its defaults, and processor seconds.
 
-STATDP=path/to/checkout python -m benchmarks.anchors.peers.statdp_detection CLAIM_FILE, with the packages of
-requirements-statdp.txt; the file says {"MECHANISM": ε}, and one line of JSON is printed for each. StatDP is
-given DP-Sniper's pair of data sets, chooses an event against the claim ε, and counts it in fresh games.
+STATDP=path/to/checkout python -m benchmarks.anchors.peers.statdp_detection CLAIM_FILE [--pairs], with the
+packages of requirements-statdp.txt; the file says {"MECHANISM": ε}, and lines of JSON are printed for each.
+StatDP is given DP-Sniper's pair of data sets, chooses an event against the claim ε, and counts it in fresh
+games; with --pairs it chooses a pair and an event, once, among all pairs that it generates.
 Patched: its pool of processes works in this process. It draws from generators that cannot be seeded.
 """
 
@@ -17,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.anchors.peers.sniper_mechanisms import CASES, EPSILON
+from benchmarks.anchors.peers.sniper_mechanisms import CASES, DOMAINS, EPSILON
 
 REPEATS = 3
 EVENT_GAMES, DETECTION_GAMES = 100_000, 500_000  # in each world, the defaults of `detect_counterexample`
@@ -48,19 +49,23 @@ class _OneProcess:
         return map(function, tasks)
 
 
-def detect(name: str, claim: float) -> dict[str, Any]:
+def detect(name: str, claim: float, *, pairs: bool) -> dict[str, Any]:
     """The p-value against the claim, and the largest ε that the same counts refute."""
     from statdp import algorithms
     from statdp.core import run_algorithm
+    from statdp.generators import ALL_DIFFER, ONE_DIFFER, generate_databases
     from statdp.hypotest import test_statistics
     from statdp.selectors import select_event
 
     function, settings = ALGORITHMS[name]
     algorithm, settings = getattr(algorithms, function), {"epsilon": EPSILON, **settings}
-    pair = [data.tolist() for data in CASES[name].worlds]
+    case = CASES[name]
+    tasks = [(*[data.tolist() for data in case.worlds], settings)]
     start = time.process_time()
-    tasks = [(*pair, settings)]
-    *_, event = select_event(algorithm, tasks, claim, EVENT_GAMES, _OneProcess(), quiet=True)
+    if pairs:
+        sensitivity = ALL_DIFFER if DOMAINS[name].metric == "linf" else ONE_DIFFER
+        tasks = list(generate_databases(algorithm, len(case.data), settings, sensitivity))
+    *pair, _, event = select_event(algorithm, tasks, claim, EVENT_GAMES, _OneProcess(), quiet=True)
     ((high, low),), _ = run_algorithm(algorithm, *pair, settings, event, DETECTION_GAMES)
     p_value = test_statistics(high, low, claim, DETECTION_GAMES)
     seconds = time.process_time() - start
@@ -71,19 +76,21 @@ def detect(name: str, claim: float) -> dict[str, Any]:
             refuted = middle
         else:
             accepted = middle
-    return {"mechanism": name, "p_value": float(p_value), "refuted": refuted, "seconds": seconds}
+    found = {"p_value": float(p_value), "refuted": refuted, "seconds": seconds}
+    return {"mechanism": name, "tried": len(tasks), "pair": pair, **found}
 
 
-def main(claims: dict[str, float]) -> None:
+def main(claims: dict[str, float], *, pairs: bool) -> None:
     checkout = os.environ["STATDP"]
     sys.path.insert(0, checkout)
     commit = subprocess.run(
         ["git", "-C", checkout, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True
     ).stdout.strip()
     for name, claim in claims.items():
-        for _ in range(REPEATS):
-            print(json.dumps({**detect(name, claim), "commit": commit}), flush=True)
+        for _ in range(1 if pairs else REPEATS):
+            print(json.dumps({**detect(name, claim, pairs=pairs), "commit": commit}), flush=True)
 
 
 if __name__ == "__main__":
-    main(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
+    file = Path(sys.argv[1])
+    main(json.loads(file.read_text(encoding="utf-8")), pairs="--pairs" in sys.argv)

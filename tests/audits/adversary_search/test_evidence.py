@@ -23,10 +23,11 @@ from arena.privacy_curves import (
     compose_curves,
 )
 from audits.adversary_search import Ask, Score, Script, SearchTarget, weigh_adversary
-from audits.adversary_search.evidence import weigh_halves
+from audits.adversary_search.evidence import weigh_games, weigh_halves
 from audits.adversary_search.score import simple_scores
 from audits.distinguishers.view_features import ViewCounts
 from audits.statistics.score_pairs import PairCounts
+from learners.foreign.function import Function
 from learners.releases.counts import LaplaceCount
 
 SAMPLE = Sample([0.0], [0], [2])
@@ -55,6 +56,20 @@ def test_a_leak_speaks_and_a_promise_kept_does_not() -> None:
 def test_evidence_hangs_on_the_seed_and_the_adversary_alone() -> None:
     found = [weigh_adversary(search_target(seed=seed), COUNT) for seed in (0, 0, 1)]
     assert found[0] == found[1] != found[2]
+
+
+def test_many_games_use_common_random_numbers_where_an_experiment_allows_them() -> None:
+    def draw_sum(points, games, rng):
+        return points.sum() + rng.laplace(size=games)
+
+    def z(pairs: int, aligned: bool | None) -> float:
+        learner = Function(function=draw_sum, receives="points", vectorised=True, aligned=aligned)
+        script = attrs.evolve(COUNT, world_1=SAMPLE.replace_one(0, 1.0, 0))
+        target = search_target(learner, claim=attrs.evolve(CLAIM, epsilon=0.5))
+        return weigh_games(target, script, pairs=pairs, stage="rung").z
+
+    assert z(4_096, None) == z(4_096, True) > 1.3 * z(4_096, False) > 0
+    assert z(1_000, None) == z(1_000, False)  # too few for the experiment to pay
 
 
 def test_perfect_separation_is_worth_what_it_can_win() -> None:

@@ -123,6 +123,7 @@ PEOPLE = {
     ),
     "labelled": audits.labelled(features=2, targets=st.floats(-1, 1)),
     "vector": audits.vector(4, metric="l1", distance=2.0),
+    "vector of counts": audits.vector(4, values=st.integers(0, 5)),
     "tables": audits.tables(
         people=audits.table(person=st.integers(0, 9), unique="person"),
         trips=audits.table(person=st.integers(0, 9), km=st.floats(0, 100)),
@@ -138,6 +139,7 @@ KINDS = {
     "dictionaries": list,
     "labelled": tuple,
     "vector": np.ndarray,
+    "vector of counts": np.ndarray,
     "tables": dict,
     "like a frame": pd.DataFrame,
     "lists": list,
