@@ -2,9 +2,10 @@
 
     python -m benchmarks.monitors --projects 1000
 
-Each project has two claims of ε = 1, of randomised response whose loss is exactly 1, the hardest case. Its code
-changes every five nights. Bets, thresholds, and what nights hand on are those of `audits.monitor`; the games
-are drawn here, so that thousands of nights take minutes. --loss 1.2 shows when false claims are reported.
+Each project has two claims of ε = 1, of randomised response whose loss is exactly 1, the hardest case. Its
+code changes every five nights. Bets, thresholds, and what nights hand on are those of `audits.monitor`; the
+games are drawn here, so that thousands of nights take minutes. --loss 1.2 shows when false claims are
+reported.
 """
 
 from __future__ import annotations
