@@ -181,6 +181,7 @@ class Decades:
         return Server([value - low for value in self.data if low <= value <= low + self.last], self.rng)
 
 
+@pytest.mark.thorough
 def test_objects_that_only_open_sessions_are_asked_in_one_of_each_kind() -> None:
     given: dict[str, Any] = {"data": st.lists(st.integers(0, 20)), "ask": st.integers(0, 9), "open": [0, 10]}
     learner = audits.session(Decades, epsilon=1.0, neighbours="add or remove one", **given)
