@@ -1,9 +1,9 @@
 """Search the bugs unaided, and their twins: `make bench-bugs`, or python -m benchmarks.bugs [NAME ...].
 
 A search gets the mechanism, its schema and its claim. What was searched is recorded in
-docs/tables/benchmarks/bugs.csv as soon as it ends, and is not searched again with as many seconds or fewer.
+data/records.csv as soon as it ends, and is not searched again with as many seconds or fewer.
 Seconds are those of the processor, which no other option of a search counts. At the end docs/bugs.md and the
-file for other tools, bugs.json, are written anew.
+file for other tools, data/bugs.json, are written anew.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from benchmarks.bugs import (
 )
 from benchmarks.bugs.bug import Bug
 
-FILE = Path(__file__).with_name("bugs.json")
+FILE = Path(__file__).with_name("data") / "bugs.json"
 LICENCE = "MIT, as dp-arena: https://opensource.org/license/mit"
 FORMAT = 1
 

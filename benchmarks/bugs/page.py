@@ -12,8 +12,8 @@ from benchmarks.bugs.collection import BUGS
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = DOCS / "bugs.md"
-RECORDS = DOCS / "tables" / "benchmarks" / "bugs.csv"
-PEERS = DOCS / "tables" / "benchmarks" / "bugs_peers.csv"
+RECORDS = Path(__file__).with_name("data") / "records.csv"
+PEERS = RECORDS.with_name("peers.csv")
 COLUMNS = ("bug", "form", "seed", "seconds", "result", "cpu", "calls", "epsilon", "data")
 MARK = "<!-- What follows is written by `make bench-bugs`. -->\n"
 HEADERS = ("bug", "claim", "found", "CPU s", "calls", "certified ε", "smallest data", "twin", "other tools")

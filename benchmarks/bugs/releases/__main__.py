@@ -13,7 +13,7 @@ import click
 from benchmarks.bugs import page, releases
 from benchmarks.bugs.__main__ import Task, choose_tasks, record_search, write_rows
 
-RECORDS = page.RECORDS.with_name("bugs_releases.csv")
+RECORDS = page.DOCS / "tables" / "benchmarks" / "bugs_releases.csv"
 SUFFIX = "_release"
 LIBRARIES = sorted(
     name.removesuffix(SUFFIX) for _, name, _ in pkgutil.iter_modules(releases.__path__) if SUFFIX in name
