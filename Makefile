@@ -15,7 +15,7 @@ PEERS := $(if $(DP_SNIPER),dp-sniper) $(if $(STATDP),statdp) $(if $(DP_AUDITORIU
 
 PACKAGES := arena adversaries learners audits
 PAGES := $(wildcard README.md docs/*.md docs/guides/*.md docs/explanation/*.md)
-SLOW := coverage searches suite distinguishers scale $(addprefix by_learner/, experts winnow lists growth adult_training dimensions everlasting charts optimum) local_levels
+SLOW := coverage monitors searches suite distinguishers scale $(addprefix by_learner/, experts winnow lists growth adult_training dimensions everlasting charts optimum) local_levels
 QUICK := $(filter-out $(SLOW:%=benchmarks/%.py), $(wildcard benchmarks/*.py benchmarks/by_learner/*.py))
 INSTALL := -m pip install --quiet --disable-pip-version-check
 PYTEST := pytest --no-header
@@ -32,7 +32,7 @@ endef
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check lint check-slow check-libraries torture bench bench-anchors bench-peers bench-coverage bench-search bench-bugs bugs-libraries bench-suite bench-distinguishers bench-experts bench-lists bench-training bench-winnow bench-everlasting bench-optimum bench-scale pictures theorems tournament docs test-lowest format clean
+.PHONY: help demo test check lint check-slow check-libraries torture bench bench-anchors bench-peers bench-coverage bench-monitors bench-search bench-bugs bugs-libraries bench-suite bench-distinguishers bench-experts bench-lists bench-training bench-winnow bench-everlasting bench-optimum bench-scale pictures theorems tournament docs test-lowest format clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r name what; do \
@@ -100,6 +100,10 @@ bench-bugs: .venv/ready  ## reported privacy bugs, searched unaided, with their 
 bugs-libraries: $(BUGGY:%=.venv-bugs-%/ready)  ## reported bugs in releases of libraries, searched unaided in environments of their own; resumable
 	@for library in $(BUGGY); do OPENBLAS_NUM_THREADS=1 POLARS_MAX_THREADS=1 RUST_LIB_BACKTRACE=0 \
 		.venv-bugs-$$library/bin/python -m benchmarks.bugs.releases $$library $(OPTIONS) || exit 1; done
+
+bench-monitors: .venv/ready  ## a thousand projects of fifty nights whose claims are true: how often one is reported false (quarter of an hour)
+	@.venv/bin/python -m benchmarks.monitors
+	@.venv/bin/python -m benchmarks.monitors --power --projects 200
 
 bench-suite: .venv/ready  ## the mechanisms of the literature: exact and certified loss, seconds
 	@.venv/bin/python -m benchmarks.suite

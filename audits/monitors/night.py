@@ -298,7 +298,8 @@ class _Night:
             kept = attrs.evolve(kept, faults=kept.faults or faults, scores="")
             return NightResult(failure=str(error), bet=True, kept=kept, adversary=describe)
         if not estimators.games:
-            return NightResult(failure=_NO_GAMES, adversary=describe, interrupted=verdict.interrupted)
+            failure = "" if verdict.interrupted else _NO_GAMES
+            return NightResult(failure=failure, adversary=describe, interrupted=verdict.interrupted)
         return NightResult(
             games=estimators.games,
             log_wealth=estimators.log_wealth,
