@@ -269,7 +269,7 @@ def test_a_survey_in_which_nothing_can_be_audited_is_an_error(monkeypatch: pytes
         audits.survey("toy", catalogue=PATH)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_the_command_surveys_a_catalogue(tmp_path: Path) -> None:
     words = ("toy", "--catalogue", PATH, "--only", "count: flawed", "--max-calls", "2_000")
     result = arena.json(*words, "--html", str(tmp_path / "page.html"), status=3)
