@@ -186,7 +186,7 @@ def _play_other_relation(
         return verdict
 
     def play() -> Verdict:
-        match = attrs.evolve(game, neighbours=str(OTHER)).build()
+        match = attrs.evolve(game, neighbours=str(OTHER)).build()  # type: ignore[misc]
         other = plan_audit(match, seed=game.seed, **asked.arguments())[0]
         with Limits(run.max_calls, run.max_seconds) as limits:
             return run_plan(other, jobs=workers.build(), limits=limits)

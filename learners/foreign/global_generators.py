@@ -46,7 +46,7 @@ def _ignore(categories: Iterable[type[Warning]]) -> Iterator[None]:
 
 def try_mechanism(call: Callable[[Any], Any], list_inputs: Callable[[], Iterator[Any]]) -> Trial:
     """What two calls with equal random numbers show. A mechanism that fails shows nothing; games say why."""
-    seed, releases, drew = next(draw_game_seeds(generator(0), 1)), [], []
+    seed, releases, drew = next(draw_game_seeds(generator(np.random.SeedSequence(0)), 1)), [], []
     with restore_global_generators(), catch_warnings(record=True) as caught, suppress(*RAISED):
         simplefilter("always")
         for data in list_inputs():
