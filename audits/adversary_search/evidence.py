@@ -34,7 +34,8 @@ from audits.statistics.betting import Betting, list_curve_points
 from audits.statistics.score_pairs import PairCounts
 
 _MAX_THRESHOLDS = 24  # of one score
-_TAILS = 0.5 ** np.arange(5, 9)  # shares of games in rare events, of sessions and of adversaries' scores
+_TAILS = 0.5 ** np.arange(5, 9)  # shares of games in rare events
+_TAIL_GAMES = 32  # in the rarest event, of other views
 _MAX_SCORES = 160
 _MAX_ENTRIES = 256  # of a release, whose log ratios are learned
 _MAX_VIEWS = 1_024  # distinct views above which their frequencies are not learned
@@ -276,7 +277,8 @@ class _CrossFit:
             return learned[views is other]
 
         thresholds, z = [np.zeros(0)], []
-        has_tails = any(map(is_reply, half.names))  # several replies together are a rare event more often
+        # Several replies together are a rare event more often; otherwise tails need many games.
+        has_tails = any(map(is_reply, half.names)) or half.pairs * _TAILS[-1] >= _TAIL_GAMES
         for score in candidates:
             values = compute(score, half)
             thresholds.append(_choose_thresholds(values, has_tails or score == Score(OWN_SCORE)))
