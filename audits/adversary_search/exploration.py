@@ -50,6 +50,9 @@ MAX_GAME_ROUNDS = 2**18  # rounds of an adversary's first games, both worlds tog
 _MAX_SHRINKS = 400
 _MAX_FAILED = 32  # adversaries after which a learner that has failed against all of them is given up
 _MOST = 1_024  # times the games with which the exploration began: the whole budget of the best adversaries
+# The obvious adversaries play again with so many times the first games, if that is no more than other
+# adversaries play, since few games do not rank them.
+_AGAIN, _MOST_AGAIN = 64, 16
 _DRAWING = 0.5  # share of an exploration's calls in which others are drawn; the rest is for the best of them
 _ABOUT = 0.7  # of the largest z-score, from which on the simplest of the obvious adversaries is preferred
 _MIN_SHRINKING = 2_048  # calls to shrink, at least; more if it took more to find the adversary
@@ -133,6 +136,8 @@ class HypothesisRun:
         result = self._result
         try:
             self._play_obvious(self._obvious[: examples // 2])
+            if result.adversary is None:
+                self._climb_obvious()
             if result.adversary is None:
                 self._play_obvious([script for script in self._leads() if script not in self._evidence])
             left = examples - len(self._evidence)
@@ -251,6 +256,17 @@ class HypothesisRun:
 
         return self._note(script, play, racing=True)
 
+    def _climb_obvious(self) -> None:
+        """Play the obvious adversaries again with many games, then the best of them, if these are short."""
+        pairs = self._target.few * _AGAIN
+        left = [
+            script
+            for script in self._obvious[:_MOST_AGAIN]
+            if self._evidence.get(script) and limit_pairs(script, pairs, MAX_GAME_ROUNDS) == pairs
+        ]
+        if not self._target.learner.one_call_a_game:
+            self._climb(left, dict.fromkeys(left, 0.0), pairs, len(left), "obvious rung")
+
     def _climb_rungs(self, explored: Mapping[Script, Evidence]) -> tuple[Rung, ...]:
         """Play the best of the explored adversaries again, until the evidence of one passes the threshold."""
         target = self._target
@@ -258,34 +274,36 @@ class HypothesisRun:
         pairs, size = target.few * FACTOR, max(1, len(explored) // FIRST_SHARE)
         if target.few < target.pairs and self._count_affordable(size, FACTOR * pairs) == size:
             pairs *= FACTOR
+        return self._climb(list(explored), z, pairs, size)
+
+    def _climb(
+        self, left: list[Script], z: dict[Script, float], pairs: int, size: int, stage: str = "rung"
+    ) -> tuple[Rung, ...]:
+        """Play the `size` adversaries with the largest z-scores, then half as many with more pairs, …"""
+        target = self._target
         rungs: list[Rung] = []
-        left = list(explored)
-        obvious = set(self._obvious[: size // 2])  # which play again once, however few games rank them
         while left and pairs <= _MOST * target.pairs:
             promising = len(rungs) * PROMISING if rungs else -inf
-            ordered = sorted(left, key=lambda script: (script not in obvious, -z[script]))
-            left = [script for script in ordered if z[script] > promising]
+            left = [script for script in sorted(left, key=lambda script: -z[script]) if z[script] > promising]
             size = self._count_affordable(size, pairs)
             left = left[:size]
             if not left:
                 break
-            ranked = [z[script] for script in left if script not in obvious]
-            needed = promising if len(left) < size else max(promising, min(ranked, default=inf))
+            needed = promising if len(left) < size else max(promising, min(z[script] for script in left))
             rungs.append(Rung(pairs=pairs, adversaries=len(left), needed=needed))
-            obvious = set()
             for script in left:
                 if self._limits.find_reached(2 * pairs):
                     self._result.stopped = SECONDS
                     return tuple(rungs[:-1])
-                number, stage = limit_pairs(script, pairs, LEVEL_ROUNDS), f"rung {pairs}"
-                evidence = weigh_games(target, script, pairs=number, stage=stage)
+                number = limit_pairs(script, pairs, LEVEL_ROUNDS)
+                evidence = weigh_games(target, script, pairs=number, stage=f"{stage} {pairs}")
                 self._result.games += evidence.games
                 self._result.best = max(self._result.best, evidence.nats)
                 z[script] = evidence.z
                 if evidence.nats >= (THRESHOLD if target.learner.one_call_a_game else EVIDENCE_THRESHOLD):
                     self._result.adversary, self._evidence[script] = script, evidence
                     return tuple(rungs)
-            self._result.leader = _find_leader({script: z[script] for script in explored if script in left})
+            self._result.leader = _find_leader({script: z[script] for script in z if script in left})
             pairs, size = pairs * FACTOR, max(1, size // KEPT)
         return tuple(rungs)
 
