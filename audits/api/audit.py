@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar, Unpack
+from warnings import catch_warnings, simplefilter
 
 import attrs
 
-from arena import ArenaError, InvalidArgument, Learner, Relation
+from arena import ArenaError, InvalidArgument, Learner, LearnerFails, Relation
 from audits.api.user_data import read_data
 from audits.counted_warnings import tally_warnings
 from audits.interrupts import return_unless_interrupted
@@ -176,7 +177,9 @@ def add_other_relation(verdict: Verdict, learner: Learner, play: Callable[[], Ve
     if not verdict.refuted or change_relation(learner, claim, bound) is None:
         return verdict
     try:
-        other = play()
+        with catch_warnings():
+            simplefilter("ignore", LearnerFails)  # as the first audit has said
+            other = play()
     except ArenaError as error:  # of an adversary that knows one relation only, or of limits
         return attrs.evolve(
             verdict,

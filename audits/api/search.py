@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 import attrs
 
-from arena import Claim, InvalidArgument, Learner, NothingTested, Relation
+from arena import Claim, InvalidArgument, Learner, LearnerFails, NothingTested, Relation
 from arena.privacy_curves import PrivacyCurve
 from audits.adversary_search.adversary_search import ERROR, SearchProgress
 from audits.adversary_search.adversary_search import search as search_adversary
@@ -128,7 +129,9 @@ def _play_other_relation(
         return result
     try:
         claim = attrs.evolve(result.claim, neighbours=OTHER)
-        other = play(player, claim, limits.whole_calls_left, limits.seconds_left)
+        with catch_warnings():
+            simplefilter("ignore", LearnerFails)  # as the first search has said
+            other = play(player, claim, limits.whole_calls_left, limits.seconds_left)
     except (InvalidArgument, NothingTested) as error:  # too few calls or seconds are left
         return attrs.evolve(
             result,
