@@ -141,10 +141,10 @@ theorems: .venv/ready  ## what the papers' theorems promise, measured; resumable
 	@.venv/bin/python -m benchmarks.papers table4 adult --svt
 	@.venv/bin/python -m benchmarks.papers table4 texts --svt --active forced --epsilon 1 --epsilon 2
 
-tournament: .venv/ready  ## the tournament of all players, into docs/tournament.html; resumable, in build/ (half an hour)
-	@echo "Half an hour; what is finished is kept in build/."
+tournament: .venv-tournament/ready  ## the tournament of all players, into docs/tournament.html; resumable, in build/ (an hour; PyTorch and JAX are large)
+	@echo "An hour; what is finished is kept in build/."
 	@mkdir -p build
-	@.venv/bin/python -m audits.cli tournament --jobs $(WORKERS) --ledger build/tournament.ledger \
+	@.venv-tournament/bin/python -m audits.cli tournament --jobs $(WORKERS) --ledger build/tournament.ledger \
 		--html docs/tournament.html || test $$? -eq 3
 
 docs: .venv-docs/ready  ## the documentation site, into build/docs (a minute)
@@ -160,7 +160,7 @@ format: .venv/ready  ## format the code, and mend what can be mended unasked
 	@.venv/bin/ruff format --quiet .
 
 clean:  ## remove the environments and everything made
-	@rm -rf .venv .venv-docs .venv-lowest $(LIBRARIES:%=.venv-%) .venv-anchors-* .venv-bugs-* .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist *.egg-info
+	@rm -rf .venv .venv-docs .venv-lowest .venv-tournament $(LIBRARIES:%=.venv-%) .venv-anchors-* .venv-bugs-* .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist *.egg-info
 	@find $(PACKAGES) tests -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/ready: setup.cfg pyproject.toml
@@ -188,6 +188,12 @@ $(PEERS:%=.venv-anchors-%/ready): .venv-anchors-%/ready: benchmarks/anchors/peer
 $(ANCHORS:%=.venv-anchors-%/ready) $(PEERS:%=.venv-anchors-%/ready):
 	$(call environment,$(@D))
 	@$(@D)/bin/python $(INSTALL) --no-deps -r $<
+	@touch $@
+
+# With the libraries of which learners play with their usual settings.
+.venv-tournament/ready: setup.cfg pyproject.toml
+	$(call environment,.venv-tournament)
+	@.venv-tournament/bin/python $(INSTALL) -e '.[jax-privacy,learning,opacus,report]'
 	@touch $@
 
 .venv-docs/ready: setup.cfg pyproject.toml

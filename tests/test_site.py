@@ -18,7 +18,7 @@ WORDS = {
     "pandas": "guides/audit_a_pipeline.html",
     "OpenDP session": "guides/audit_an_interactive_system.html",
     "Opacus": "foreign.html",
-    "CI": "testing.html",
+    "CI": "guides/monitor_in_ci.html",
 }
 FIRST = 5
 
