@@ -1,7 +1,7 @@
 """How often searches refute true claims, over many seeds per learner, and how fast they are.
 
 python benchmarks/searches.py [NAME ...] [--searches N] [--bar NATS]
-python benchmarks/searches.py [NAME ...] --protocol Session [--searches N] [--examples N] [--results FILE]
+python benchmarks/searches.py [NAME ...] --protocol Session [--examples N] [--pairs N] [--results FILE]
 
 The claim of every learner is true, so with error 5 % at most one search in twenty refutes it. Few adversaries
 of such a learner pass the evidence threshold by chance; a lower threshold lets more of them pass. With a
@@ -31,7 +31,16 @@ from audits.adversary_search import exploration  # noqa: E402
 from audits.registry.players import LEARNERS  # noqa: E402
 
 SEARCHES, EXAMPLES = 1_000, 60
-HEAD = ("learner", "searches", "refuted", "allowed", "confirmations", "adversaries", "best", "seconds each")
+HEAD = (
+    "learner",
+    "searches",
+    "refuted",
+    "allowed",
+    "confirmations",
+    "adversaries",
+    "best",
+    "CPU seconds each",
+)
 
 
 def main() -> None:
@@ -41,12 +50,15 @@ def main() -> None:
     options.add_argument("--bar", type=float, default=exploration.EVIDENCE_THRESHOLD)
     options.add_argument("--protocol", help="search the shipped learners of this protocol, as they are")
     options.add_argument("--examples", type=int, default=EXAMPLES, help="adversaries, with a protocol")
+    options.add_argument("--pairs", type=int, help="of games of an adversary, with a protocol")
     options.add_argument("--results", type=Path, help="file of the results so far, which it continues")
     arguments = options.parse_args()
     exploration.EVIDENCE_THRESHOLD = arguments.bar
-    known = CORRECT if arguments.protocol is None else list_shipped(arguments.protocol, arguments.examples)
+    budget = SMALL
+    if arguments.protocol is not None:
+        budget = {"examples": arguments.examples, "pairs": arguments.pairs}
+    known = CORRECT if arguments.protocol is None else list_shipped(arguments.protocol, budget)
     chosen = [each for each in known if not arguments.names or each.name in arguments.names]
-    budget = SMALL if arguments.protocol is None else {"examples": arguments.examples}
     print(f"{arguments.searches:,} searches each, error {ERROR}, bar {arguments.bar:g} nats, budget {budget}")
     rows = [
         summarise(correct, search_all(correct, arguments.searches, arguments.results)) for correct in chosen
@@ -56,12 +68,12 @@ def main() -> None:
         raise SystemExit("searches refute true claims too often")
 
 
-def list_shipped(protocol: str, examples: int) -> list[Correct]:
+def list_shipped(protocol: str, budget: dict[str, Any]) -> list[Correct]:
     """The shipped learners of a protocol whose claims are proved, with their default settings."""
     kinds = [kind for kind in LEARNERS.load_all().values() if isinstance(kind, type)]
     proved = [kind for kind in kinds if protocol in kind.protocols and not kind.theorem.startswith("none")]
     return [
-        Correct(kind(), protocol, {"examples": examples})
+        Correct(kind(), protocol, budget)
         for kind in proved
         if not getattr(kind, "packages", ())  # which need a measurement
     ]
@@ -75,11 +87,11 @@ def search_all(correct: Correct, searches: int, file: Path | None) -> Iterator[d
     found = {row["seed"]: row for row in stored}
     for seed in tqdm(range(searches), correct.name, disable=not sys.stderr.isatty()):
         if seed not in found:
-            started = time.perf_counter()
+            started = time.process_time()
             result = correct.search(seed)
             figures = ("refuted", "confirmations", "examples", "best")
             row = key | {"seed": seed} | {name: getattr(result, name) for name in figures}
-            found[seed] = row | {"seconds": time.perf_counter() - started}
+            found[seed] = row | {"seconds": time.process_time() - started}
             if file is not None:
                 with file.open("a") as stream:
                     stream.write(json.dumps(found[seed]) + "\n")

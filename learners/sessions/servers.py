@@ -185,7 +185,7 @@ class FilterServer(CountingServer):
 
     def answer(self, state: RunningServer, queries: Sequence[Any], active: np.ndarray) -> np.ndarray:
         share = np.array([max(float(query[1]), 0.0) for query in queries], float)
-        allowed = active & (share > 0) & (state.spent + share <= self.epsilon + _TOLERANCE)
+        allowed = active & (share > 0) & (state.spent + share <= self.epsilon)
         state.spent += share * allowed
         return np.where(allowed, 1 / np.where(share > 0, share, 1.0), np.nan)
 

@@ -48,8 +48,8 @@ def test_queries_are_found_by_simulation() -> None:
     [
         (RepeatedQuery, FlawedServer(), 400),
         (QueryDifference, FlawedServer(flaw=COMMON), 400),
-        (RepeatedQuery, "refunded", 400),
-        (ThresholdWalk, "paid", 1_500),
+        pytest.param(RepeatedQuery, "refunded", 400, marks=pytest.mark.slow),
+        pytest.param(ThresholdWalk, "paid", 1_500, marks=pytest.mark.slow),
     ],
 )
 def test_flawed_servers_are_refuted_and_their_twins_are_not(
