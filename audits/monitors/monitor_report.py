@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 import attrs
 
+from arena.errors import count_things
 from audits.data.output_files import check_output_file, write_atomically
 from audits.monitors.code_version import list_changes
 from audits.monitors.history_chart import VersionLine, draw_badge, draw_history
@@ -83,10 +84,10 @@ class ClaimStatus:
         return self.state == "refuted"
 
     def describe_power(self) -> str:
-        """What its games would have shown."""
+        """The loss that its games would have shown."""
         if not self.games:
             return ""
-        return "no loss" if self.shown_factor is None else f"{self.shown_factor:.3g} times the claim"
+        return "none" if self.shown_factor is None else f"{self.shown_factor:.3g} ε"
 
 
 @attrs.frozen(kw_only=True, repr=False)
@@ -138,7 +139,7 @@ class MonitorReport(Report):
 
     @property
     def headline(self) -> str:
-        total = f"{len(self.claims)} claim{'' if len(self.claims) == 1 else 's'}"
+        total = count_things(len(self.claims), "claim")
         text = f"{total}, none refuted" if not self.refuted else f"{len(self.refuted)} of {total} refuted"
         text += _list_names(self.refuted)
         if self.failed:
@@ -158,7 +159,7 @@ class MonitorReport(Report):
             )
             for claim in self.claims
         ]
-        headers = ("claim", "state", "nats of evidence", "nights", "games", "seen with 90 %")
+        headers = ("claim", "state", "nats of evidence", "nights", "games", "loss seen")
         parts.append(Table(headers, rows))
         parts += [Prose(f"{claim.name} could not be played: {claim.failure}") for claim in self.failed]
         for claim in self.claims:
@@ -178,9 +179,9 @@ class MonitorReport(Report):
         )
         meaning = (
             "The probability that this store ever reports a claim false on a version of the code on which it "
-            f"is true is at most {self.error:g}, over all claims, nights and versions. The last column is "
-            "the smallest loss that the games so far would have shown with probability 90 %, if the "
-            "adversary shows it as randomised response does."
+            f"is true is at most {self.error:g}, over all claims, nights and versions. The loss seen is "
+            "the smallest that the games so far would have shown with probability 90 %, if the adversary "
+            "shows it as randomised response does."
         )
         return Conclusion(word, explanation, meaning, bool(self.refuted))
 
@@ -307,7 +308,7 @@ def _write_history(claim: ClaimStatus) -> list[Part]:
     rows = [
         (
             each.commit[:_SHOWN] or each.version[:_SHOWN],
-            "refuted" if each.refuted else f"{len(each.evidence)} nights, {each.games:,} games",
+            "refuted" if each.refuted else _count(each),
             each.first if each.first == each.last else f"{each.first} to {each.last}",
             _describe_changes(each.changes),
         )
@@ -316,6 +317,10 @@ def _write_history(claim: ClaimStatus) -> list[Part]:
     if rows:
         parts.append(_PageOnly(Table(("version", "played", "days", "what changed"), rows)))
     return parts
+
+
+def _count(version: VersionHistory) -> str:
+    return f"{count_things(len(version.evidence), 'night')}, {count_things(version.games, 'game')}"
 
 
 def _describe_changes(changes: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from arena.errors import count_things
 from audits.cli import INTERRUPTED, INVALID_USAGE, REFUTED
 from audits.cli.options import SeedOption, argument, file_option, option, option_groups, option_record
 from audits.cli.output import Output
@@ -191,5 +192,5 @@ def merge(asked: MergeOptions, output: Output) -> int:
         added = sum(book.merge(other) for other in others)
     result = MonitorReport.of(book)
     merged = {"store": asked.store, "nights": added, "refuted": [claim.name for claim in result.refuted]}
-    output.print_result(merged, lambda _: f"{added} nights added. {result.headline}.")
+    output.print_result(merged, lambda _: f"{count_things(added, 'night')} added. {result.headline}.")
     return REFUTED if result.refuted else 0

@@ -172,6 +172,23 @@ def test_what_it_does_not_depend_on_makes_none(package: Callable[..., str]) -> N
     assert package(counted__unrelated="x = 2\n", claims=other) == package()
 
 
+def test_code_of_an_installed_package_counts_like_the_users_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "site-packages"
+    path = write(tmp_path, {"claims.py": STATEMENT.format(module="installed_count.releases")})
+    monkeypatch.syspath_prepend(str(folder))
+    for module in ("noise", "releases"):
+        monkeypatch.delitem(sys.modules, f"installed_count.{module}", raising=False)
+    text = COUNT.replace("from helpers_of_count import bound", "bound = 0")
+    files = {"installed_count/__init__.py": "", "installed_count/releases.py": text}
+    write(folder, files | {"installed_count/noise.py": "def draw(rng):\n    return rng.laplace()\n"})
+    (entry,) = load_claims(str(path))
+    before = identify(entry)
+    write(folder, {"installed_count/noise.py": "def draw(rng):\n    return 0.0\n"})
+    assert identify(entry) != before
+
+
 def test_versions_do_not_depend_on_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = set()
     for folder in (tmp_path / "a", tmp_path / "b"):

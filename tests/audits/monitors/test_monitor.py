@@ -307,7 +307,7 @@ def test_the_page_shows_claims_power_nights_and_changes(nights: Path) -> None:
     html = page.read_text()
     assert html.count("<svg") == 2
     assert html.count("<polyline") == 3  # two versions of the first claim, and one of the second
-    assert "times the claim" in html
+    assert re.search(r"<td>1\.\d+ ε</td>", html)
     assert "code or settings of the mechanism, or its data, changed" in html
     assert "1 of 2 claims refuted: first" in html
     assert "1 of 2 refuted" in badge.read_text()
