@@ -62,7 +62,7 @@ def compare(results: Iterable[Report] | Mapping[str, Report]) -> Comparison:
     >>> import audits
     >>> both = {name: audits.exact(name, settings={"epsilon": 0.1}) for name in ("laplace-count", "svt-1")}
     >>> [round(row.epsilon_lower, 3) for row in audits.compare(both).rows]
-    [0.1, 0.087]
+    [0.1, 0.02]
     """
     named = [*results.items()] if isinstance(results, Mapping) else [(None, result) for result in results]
     for _, result in named:
