@@ -111,7 +111,8 @@ def list_idle_players(
     met: set[str] = set()
     for row in rows:
         for name in (row.cell.learner, row.cell.adversary):
-            reasons.setdefault(name, (row.result.outcome, row.result.reason))
+            if name not in reasons or row.result.outcome == NOT_INSTALLED:
+                reasons[name] = (row.result.outcome, row.result.reason)
             met |= {name} if row.result.outcome not in (REFUSED, NOT_INSTALLED) else set()
     for learner, adversary, reason in tournament.unmatched:
         for name in filter(None, (learner, adversary)):

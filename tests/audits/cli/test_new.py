@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 
 import attrs
@@ -135,7 +136,7 @@ def faults(line: str) -> list[str]:
     """What a command names that there is not: an option, a player, a setting of none of its players."""
     command: click.Command = cli.arena
     context = click.Context(cli.arena, info_name="arena", **cli.arena.context_settings)
-    arguments = shlex.split(line, comments=True)
+    arguments = list(takewhile(lambda word: word != ">", shlex.split(line, comments=True)))
     while isinstance(command, click.Group):
         found = command.get_command(context, arguments.pop(0))
         if found is None:
@@ -146,6 +147,8 @@ def faults(line: str) -> list[str]:
         told = command.make_context(command.name, arguments, parent=context).params
     except click.UsageError as error:
         return [error.format_message()]
+    if command.name == "survey":
+        return []  # it names no players: `against` is a file of another survey
     against = told.get("against")
     names = [told.get("learner"), *(against if isinstance(against, tuple) else (against,))]
     names += told.get("learners") or ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,15 @@ from audits.cli.show import describe_class
 from audits.reports.figure import make_figure
 from audits.reports.plots import BoundRow, Picture
 from audits.reports.report import Report
+
+
+@pytest.fixture(autouse=True)
+def usual_settings() -> Iterator[None]:
+    """Those of matplotlib itself, whatever other tests have imported."""
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        yield
+
 
 RNG = np.random.default_rng(0)
 SCORES = RNG.normal(size=200)

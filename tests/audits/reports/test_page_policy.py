@@ -22,6 +22,7 @@ from audits.data.one_hot import load_one_hot
 from audits.reports.plots import BoundRow, Picture
 from audits.reports.report import Document, Listing, Report, make_policy
 from audits.runs.run_page import write_html
+from audits.surveys.entry_result import REFUTED, EntryResult
 from learners.lists.private_decision_list import Rivest
 
 COUNT = ("laplace-count", "count-swap")
@@ -64,6 +65,19 @@ PAGES: dict[str, Callable[[Path], str]] = {
         games=64,
     ).to_html(),
     "RaceResult": lambda folder: audits.race(["soa"], "shattered-tree", rounds=5, games=2).to_html(),
+    "MonitorReport": lambda folder: audits.monitor(
+        [audits.claim("count", "laplace-count", against="count-swap")], store=folder / "store", games=100
+    ).to_html(),
+    "Survey": lambda folder: audits.Survey(
+        library="mine",
+        version="1.0",
+        seed=0,
+        error=1e-6,
+        max_seconds=1.0,
+        max_calls=None,
+        results=(EntryResult(name="mean", outcome=REFUTED, claim="ε = 1", epsilon=1.0, certified=2.0),),
+        planned=1,
+    ).to_html(),
     "TournamentResult": lambda folder: audits.tournament(
         ["laplace-count"], ["count-swap"], games=50
     ).to_html(),

@@ -304,6 +304,7 @@ class Absent(StaticErm):
         raise MissingPackage("it needs no-such-package", extra="learning")
 
 
+@pytest.mark.thorough
 def test_a_page_shows_what_can_play_by_family_and_lists_the_rest_apart() -> None:
     pytest.importorskip("jinja2")
     learners = ["laplace-count", "svt-1", "static-erm", "soa", "function", Absent()]
@@ -336,6 +337,7 @@ def test_a_page_shows_what_can_play_by_family_and_lists_the_rest_apart() -> None
     assert "–" not in [text for table in tables.values() for row in table for text in row]
 
 
+@pytest.mark.thorough
 def test_a_cell_of_a_package_that_is_not_installed_is_tried_again(tmp_path: Path) -> None:
     def play(learner: StaticErm) -> str:
         tournament = plan_tournament([learner, "laplace-count"], ["reconstruct", "count-swap"], games=50)
@@ -362,6 +364,7 @@ class AskTwice(Adversary):
             yield Ask(query)
 
 
+@pytest.mark.thorough
 def test_sessions_and_streams_play() -> None:
     server = audits.session(Server, data=AGES, ask=st.just(100), neighbours="add or remove one", epsilon=1.0)
     rows = run_tournament(
