@@ -200,7 +200,7 @@ def format_row(name: str, runs: list[list[float]]) -> list[str]:
     likelihood, learned, *costs = (statistics.median(column) for column in zip(*runs, strict=True))
     ratios = [run[1] / run[0] for run in runs]
     cells = [f"{likelihood:.4f}", f"{learned:.4f}", f"{min(ratios):.3f}", f"{statistics.median(ratios):.3f}"]
-    return [name, *cells, *(f"{cost:.1f}" for cost in costs)]
+    return [name, str(len(runs)), *cells, *(f"{cost:.1f}" for cost in costs)]
 
 
 @click.command(help=__doc__)
@@ -218,7 +218,8 @@ def main(names: tuple[str, ...], games: int, seeds: tuple[int, ...]) -> None:
                 keep_row(record, key, measure(learner, adversary, games, seed))
         rows.append(format_row(name, [read_rows(record)[key] for key in keys]))
         print(*rows[-1], sep=" | ", flush=True)
-    headers = ["mechanism", "likelihood", "learned", "smallest ratio", "median ratio", "µs", "learned µs"]
+    headers = ["mechanism", "seeds", "likelihood", "learned", "smallest ratio", "median ratio"]
+    headers += ["µs", "learned µs"]
     if not names:
         write_table("benchmarks/distinguishers", headers, rows)
 
