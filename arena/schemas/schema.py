@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from numbers import Real
 from typing import Any
@@ -26,11 +26,23 @@ def spread_out(values: Sequence[Any], most: int) -> list[Any]:
     return [*values[:first], *(values[place] for place in places.tolist())]
 
 
-def _list_keys(records: Iterable[Any]) -> tuple[bytes, ...]:
-    return tuple(map(record_key, records))
+_MOST_KEYS = 256  # tuples whose keys are remembered
+_keys: dict[int, tuple[tuple[Any, ...], tuple[bytes, ...]]] = {}  # by id, with what has it
 
 
-def _list_column_keys(columns: Sequence[Sequence[Any]] | None) -> tuple[tuple[bytes, ...], ...] | None:
+def _list_keys(records: tuple[Any, ...]) -> tuple[bytes, ...]:
+    """The keys of records. They are remembered, since schemas are compared for every batch of games."""
+    known = _keys.get(id(records))
+    if known is not None and known[0] is records:
+        return known[1]
+    keys = tuple(map(record_key, records))
+    if len(_keys) >= _MOST_KEYS:
+        del _keys[next(iter(_keys))]  # the oldest
+    _keys[id(records)] = records, keys
+    return keys
+
+
+def _list_column_keys(columns: Sequence[tuple[Any, ...]] | None) -> tuple[tuple[bytes, ...], ...] | None:
     return None if columns is None else tuple(map(_list_keys, columns))
 
 

@@ -42,7 +42,7 @@ EXAMPLES = 1_000  # of a search without limits
 _RUN_EXAMPLES = 250  # then a run with a fresh seed, in case this one is stuck in a local optimum
 _FIRST_EXAMPLES = 96  # of the first run, where games are calls
 _FIRST_ENTRANTS, _ENTRANTS = 160, 64  # of a search that goes on until a limit: of its first run, of others
-_RACING = 4  # games of the race for each game of the exploration before it
+_RACING = 4  # games of the race for each game of the exploration before it, and as many more for each before
 
 
 @attrs.frozen(kw_only=True)
@@ -70,6 +70,7 @@ def search(
     max_calls: int | None = None,
     max_seconds: float | None = None,
     announce: Callable[[str], None] | None = None,
+    bits: bool = False,
 ) -> SearchResult:
     """Search for an adversary that refutes the learner's claim.
 
@@ -85,6 +86,7 @@ def search(
     watch: called after every adversary, or with several jobs after every run of 250.
     max_calls, max_seconds: limits, see `audits.runs.limits`; with one of them the search is one process.
     announce: called with what the search costs, if it is long; default: a warning of the log `audits`.
+    bits: whether the last bits of released numbers count, which tell of floating point only.
 
     If each game is a call, an example costs at most 512 of them on average. A keyboard interrupt ends the
     search; the result so far is marked `interrupted`. Warns if the learner fails in some games.
@@ -123,6 +125,7 @@ def search(
         confirm_games=confirm_games,
         data=data,
         seed=seed,
+        bits=bits,
     )
     with Limits(max_calls, max_seconds) as limits:
         workers = Workers.from_jobs(jobs)
@@ -267,15 +270,16 @@ class _Search(SearchPlan):
         """Add to the explorations: adversaries that are drawn, then a race of all of them, until a limit."""
         race = Race(self.make_target(self.pairs, "race"), limits, self.confirming_calls)
         report, number = partial(self._report, watch, explorations), 0
+        favourites = tuple(self.space.obvious(self.learner, self.protocol))
         while not limits.reached:
             explored = self._run(
                 (number, _ENTRANTS if number else _FIRST_ENTRANTS), watch=report, limits=limits
             )
             explorations.append(explored)
-            race.enter(explored.played)
+            race.enter(explored.played, () if number else favourites)
             yield explored
             number += 1
-            games, left = race.games, _RACING * explored.games
+            games, left = race.games, _RACING * number * explored.games
             while left > 0 and not limits.reached:
                 begin = race.games
                 with ignore_overflow():
@@ -316,8 +320,22 @@ class _Search(SearchPlan):
         limits = Limits() if limits is None else limits
         calls = limits.calls_left - min(limits.calls_left / 2, self.confirming_calls)
         obvious = () if number else tuple(self.space.obvious(self.learner, self.protocol))
-        search = HypothesisRun(target, self.protocol, watch, self.data, obvious, calls, limits)
+        has_leads = self.learner.one_call_a_game and not number
+        search = HypothesisRun(
+            target,
+            self.protocol,
+            watch,
+            self.data,
+            obvious,
+            calls,
+            limits,
+            reserve=self.confirming_calls,
+            climbing=not self.endless,
+            leads=partial(self.space.leads, self.learner, self.protocol) if has_leads else tuple,
+        )
         with ignore_overflow():
             explored = search.run(examples)
-        limits.reached = limits.reached or explored.stopped
+        # What a share of the calls is too few for is for the race.
+        if not (self.endless and explored.stopped == CALLS):
+            limits.reached = limits.reached or explored.stopped
         return explored

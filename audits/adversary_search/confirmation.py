@@ -55,6 +55,7 @@ class SearchPlan:
     confirm_games: int | None = attrs.field(validator=attrs.validators.optional([whole, at_least(1)]))
     data: Sample | None
     seed: int = attrs.field(validator=[whole, at_least(0)])
+    bits: bool = False
 
     @property
     def _least_games(self) -> int:
@@ -68,7 +69,7 @@ class SearchPlan:
 
     def make_target(self, pairs: int, *purpose: object) -> SearchTarget:
         seed = exploring_seed(self.seed, *purpose)
-        return SearchTarget(learner=self.learner, claim=self.claim, pairs=pairs, seed=seed)
+        return SearchTarget(learner=self.learner, claim=self.claim, pairs=pairs, seed=seed, bits=self.bits)
 
     def choose_score(self, explored: Exploration) -> tuple[Script, bool, float]:
         """The adversary, with a simple score if one is good; whether it sees failures; nats per pair."""
@@ -80,10 +81,11 @@ class SearchPlan:
         else:  # at least as many games as it took to see the leak
             target = self.make_target(max(4 * self.pairs, evidence.games), "hand over")
             halves, faults = play_halves(target, script, pairs=target.pairs, stage="hand over")
-        listed = [[*simple_scores(half), *self.space.scores(half)] for half in halves]
+        more = partial(self.space.list_scores, bits=self.bits)
+        listed = [[*simple_scores(half), *more(half)] for half in halves]
         scores = list(dict.fromkeys([*listed[0], *listed[1]]))
         single = [weigh_halves(halves, self.claim, scores=[score]).nats for score in scores]
-        largest = max([weigh_halves(halves, self.claim, more=self.space.scores).nats, *single])
+        largest = max([weigh_halves(halves, self.claim, more=more).nats, *single])
         rate = largest / sum(half.pairs for half in halves)
         for score, nats in zip(scores, single, strict=True):
             if nats >= _READABLE * largest > 0:

@@ -7,7 +7,7 @@ way round. Under a true claim evidence of x nats has probability at most exp(−
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import sha256
 from math import inf, log, sqrt
 
@@ -34,8 +34,8 @@ from audits.statistics.betting import Betting, list_curve_points
 from audits.statistics.score_pairs import PairCounts
 
 _MAX_THRESHOLDS = 24  # of one score
-_TAILS = 0.5 ** np.arange(5, 9)  # shares of games in rare events
-_TAIL_GAMES = 32  # in the rarest event, of other views
+_MANY_VALUES = 512  # distinct values, from which on rare events have enough games
+_TAILS = 0.5 ** np.arange(5, 9)  # shares of games in rare events, of sessions and of adversaries' scores
 _MAX_SCORES = 160
 _MAX_ENTRIES = 256  # of a release, whose log ratios are learned
 _MAX_VIEWS = 1_024  # distinct views above which their frequencies are not learned
@@ -63,12 +63,14 @@ DECLINED = (InvalidArgument, BudgetExceeded)  # the learner accepts no such samp
 @attrs.frozen(kw_only=True)
 class SearchTarget:
     """What adversaries are weighed against. claim: under test, with finite ε. pairs: games in each world to
-    begin with. seed: with the adversary, whose class and field names enter, it determines all coins."""
+    begin with. seed: with the adversary, whose class and field names enter, it determines all coins. bits:
+    whether last bits of numbers count, which tell of floating point only."""
 
     learner: Learner
     claim: Claim
     pairs: int
     seed: int
+    bits: bool = False
 
     @property
     def few(self) -> int:
@@ -139,7 +141,7 @@ def weigh_games(
     if not faults and uses_common_random_numbers(_make_plan(target, script, 2, stage)):
         differ = sum(int(half.counts[half.which[:, 0] != half.which[:, 1]].sum()) for half in halves)
         changed = differ / sum(half.pairs for half in halves)
-    more = SPACES[script.protocol].scores
+    more = partial(SPACES[script.protocol].list_scores, bits=target.bits)
     evidence = weigh_halves(halves, target.claim, faults=faults, changed=changed, more=more)
     return attrs.evolve(evidence, fresh=fresh, halves=halves)
 
@@ -276,21 +278,22 @@ class _CrossFit:
             assert learned is not None
             return learned[views is other]
 
-        thresholds, z = [np.zeros(0)], []
-        # Several replies together are a rare event more often; otherwise tails need many games.
-        has_tails = any(map(is_reply, half.names)) or half.pairs * _TAILS[-1] >= _TAIL_GAMES
+        thresholds, counted = [np.zeros(0)], []
+        has_tails = any(map(is_reply, half.names))  # several replies together are a rare event more often
         for score in candidates:
             values = compute(score, half)
             thresholds.append(_choose_thresholds(values, has_tails or score == Score(OWN_SCORE)))
-            hits, both = _count_events(values, thresholds[-1], half.counts)
-            z.append(_discount_fit(_z_scores(hits, both, half.pairs, claim), score))
+            counted.append(_count_events(values, thresholds[-1], half.counts))
         every = np.concatenate(thresholds)
         if not len(every):
             return cls(0.0, None)
-        joined = np.concatenate(z)
+        hits, both = (np.concatenate(part, axis=-1) for part in zip(*counted, strict=True))
+        joined = _z_scores(hits, both, half.pairs, claim)
+        owners = np.repeat(np.arange(len(candidates)), [len(each) for each in thresholds[1:]])
+        for place, score in enumerate(candidates):
+            joined[owners == place] = _discount_fit(joined[owners == place], score)
         event, direction, condition = np.unravel_index(int(joined.argmax()), joined.shape)
-        owner = np.repeat(np.arange(len(thresholds)), [len(each) for each in thresholds])[event]
-        best = candidates[owner - 1]
+        best = candidates[owners[event]]
         inside = [(compute(best, views) >= every[event], views.counts) for views in (half, other)]
         fresh, counts = inside[1]
         hits, both = fresh @ counts, (fresh[0] & fresh[1]) @ counts
@@ -328,7 +331,7 @@ def _choose_thresholds(values: np.ndarray, with_tails: bool) -> np.ndarray:
     values = np.unique(values)[1:]
     if len(values) > _MAX_THRESHOLDS:
         places = np.linspace(0, len(values) - 1, _MAX_THRESHOLDS).astype(int)
-        if with_tails:
+        if with_tails or len(values) >= _MANY_VALUES:
             tails = np.outer([1, -1], _TAILS * len(values)).astype(int)
             places = np.unique(np.append(places, tails % len(values)))
         values = values[places]

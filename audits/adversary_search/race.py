@@ -7,7 +7,7 @@ games. So there is no number of adversaries, or of games, at which a race ends. 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from math import inf
 
 import attrs
@@ -21,9 +21,12 @@ from audits.runs.limits import Limits
 FACTOR = 4  # between the games of one level and the next
 FIRST_SHARE = 8  # one in so many explored adversaries goes on to the first level
 KEPT = 2  # one in so many adversaries goes on to the next level
-PROMISING = 0.5  # z-score that an adversary needs to leave the first level, and so much more for each after it
+PROMISING = 0.5  # the same, for the rungs of a search of so many adversaries, each of which is judged once
 THRESHOLD = 6.0  # nats: they are few, so that chance seldom exceeds it
 LEVEL_ROUNDS = 2**21  # rounds of an adversary's games on one level, in each world
+_WORTHWHILE = 0.25  # z-score to leave the first level, and so much more for each after it
+_FAVOURED = 2  # levels that favourites leave at first, whatever their z-score
+_LONGER = 8  # entries of adversaries after which it is one level more
 _CLEAR = 3.5  # z-score that chance hardly gives to the best of the first games, with which anyone goes on
 
 
@@ -48,13 +51,17 @@ class Race:
     games: int = 0
     best: float = 0.0
     winner: tuple[Script, Evidence] | None = None
+    _favourites: set[Script] = attrs.field(factory=set)
+    _entries: int = 0
     _levels: list[Level] = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self._levels = [Level(self._target.few)]
 
-    def enter(self, explored: Mapping[Script, Evidence]) -> None:
-        """Let explored adversaries take part."""
+    def enter(self, explored: Mapping[Script, Evidence], favourites: Collection[Script] = ()) -> None:
+        """Let explored adversaries take part. favourites: those among them that a person would try first."""
+        self._favourites.update(favourites)
+        self._entries += 1
         for script, evidence in explored.items():
             self._levels[0].z.setdefault(script, evidence.z)
 
@@ -75,15 +82,16 @@ class Race:
 
     def _choose(self) -> tuple[Script, int] | None:
         """Who goes on next, and from which level: the highest one where anyone may."""
+        favoured = _FAVOURED + self._entries // _LONGER
         for number in reversed(range(len(self._levels))):
             level = self._levels[number]
             places = len(level.z) // (KEPT if number else FIRST_SHARE)
             ranked = sorted(level.z, key=lambda script: -level.z[script])
             for place, script in enumerate(ranked):
                 z = level.z[script]
-                if z <= PROMISING * number or (place >= places and z < _CLEAR):
-                    break
-                if script not in level.left:
+                is_best = z > _WORTHWHILE * number and (place < places or z >= _CLEAR)
+                is_favoured = number < favoured and script in self._favourites and z > -inf
+                if (is_best or is_favoured) and script not in level.left:
                     return script, number
         return None
 
@@ -112,10 +120,10 @@ class Race:
 
     @property
     def rungs(self) -> tuple[Rung, ...]:
-        """The levels that were played, each with the least z-score with which one would have gone on to it."""
+        """The levels that were played, each with the least z-score that led to it."""
         rungs = []
         for number, level in enumerate(self._levels[1:]):
             before = self._levels[number]
             waiting = [z for script, z in before.z.items() if script not in before.left]
-            rungs.append(Rung(level.pairs, len(level.z), max([PROMISING * number, *waiting])))
+            rungs.append(Rung(level.pairs, len(level.z), max([_WORTHWHILE * number, *waiting])))
         return tuple(rungs)

@@ -15,6 +15,7 @@ from arena.messages import list_answers
 from arena.referees.session_moves import Replied
 from arena.released.encoding import ABSENT, LEAST, describe_feature, name_suffix, texts
 from arena.settings import one_of
+from arena.step_scores import find_last_bits
 from audits.distinguishers.session_features import (
     OF_QUERY,
     REPLY,
@@ -30,9 +31,10 @@ from audits.distinguishers.view_features import (
 )
 
 AS_IT_IS, DISTANCE, EQUAL, AT_MOST = "as it is", "distance", "equal", "at most"
+LAST_BIT = "last bit"
 SUMS = WEIGHTED, WEIGHTED_DISTANCE = "weighted", "weighted distance"
 OF_ENTRIES = LARGEST, SMALLEST, TOTAL, OCCURRENCES = "largest", "smallest", "total", "occurrences"
-FORMS = (AS_IT_IS, DISTANCE, EQUAL, AT_MOST, *SUMS, *OF_ENTRIES)
+FORMS = (AS_IT_IS, DISTANCE, EQUAL, AT_MOST, LAST_BIT, *SUMS, *OF_ENTRIES)
 HYPOTHESES = "hypotheses"  # all of them: the form "at most" counts them
 OWN_SCORE = "score"  # that of an adversary that returns one, in place of its view
 NUMBERS = "numbers"  # all numbers of a view, of whatever round
@@ -73,10 +75,10 @@ class Score:
         "hypothesis 4" or "hypothesis 4[2]" (of its concept), "hypotheses" (all of them), "numbers" (those of
         all of them), "entries" (how many a release has), "answers 1 in 5 to 8", "pattern 101" (how often
         answers in a row were 1, 0, 1), "score" (that of the adversary itself).
-    form: "as it is"; the "distance" from `centre`; whether it is "equal" to it; for "hypotheses", the number
-        of concepts "at most" `centre`; for "value", "hypothesis 4" or "numbers", their sum "weighted" by
-        `weights`, or the "weighted distance" of this sum from `centre`; the "largest" or the "smallest" of
-        them, their "total", or the "occurrences" of `centre` among them.
+    form: "as it is"; the place of its "last bit"; the "distance" from `centre`; whether it is "equal" to it;
+        for "hypotheses", the number of concepts "at most" `centre`; for "value", "hypothesis 4" or "numbers",
+        their sum "weighted" by `weights`, or the "weighted distance" of this sum from `centre`; the "largest"
+        or the "smallest" of them, their "total", or the "occurrences" of `centre` among them.
     sign: 1, or −1 if small values indicate world 1.
     names: of "numbers" that are entries of one release, such as those of a dictionary: their features.
     irregular: whether releases hold text, are not finite or have different entries; their features are finite
@@ -112,6 +114,8 @@ class Score:
         part, centre = _name_feature(self.feature), _name_number(self.centre, name_suffix(self.feature))
         if self.form in (AS_IT_IS, DISTANCE):
             return part if self.form == AS_IT_IS else f"the distance of {part} from {centre}"
+        if self.form == LAST_BIT:
+            return f"the last bit of {part}"
         if self.form == EQUAL:
             return f"whether {part} is {centre}"
         if self.form == AT_MOST:
@@ -174,6 +178,8 @@ class Score:
     def _apply_form(self, column: np.ndarray) -> np.ndarray:
         if self.form in (DISTANCE, WEIGHTED_DISTANCE):
             return np.abs(column - self.centre)
+        if self.form == LAST_BIT:
+            return find_last_bits(column)
         return (column == self.centre).astype(float) if self.form == EQUAL else column
 
     def _read_answers(self, answers: Sequence[Answer]) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import attrs
@@ -23,9 +24,10 @@ from arena import (
     Train,
 )
 from arena.records import Records
+from arena.released.encoding import name_suffix
 from arena.settings import one_of
 from arena.step_scores import StepScore
-from audits.adversary_search.score import Score
+from audits.adversary_search.score import LAST_BIT, Score
 from audits.distinguishers.view_features import ViewCounts
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
 Point = float | tuple[Any, ...]
 
+_MAX_BITS = 16  # numbers of a release whose last bits are read
 ENDS, SEEN, ODD = MEMORIES = ("ends", "seen", "odd")
 
 
@@ -126,8 +129,7 @@ class SearchSpace:
     pairs: of games at least, with which adversaries are weighed. calls: games that one may cost on average,
     in both worlds, where each is a call. doublings: of the games of one that is obvious, at most.
     obvious: of a learner and a protocol, scripts that are played before others, the simplest first.
-    leads: of a learner and a protocol, scripts that a few games have suggested, which it plays; where each game
-    is a call.
+    leads: of a learner and a protocol, scripts that a few games suggest, which it plays.
     simplify: of a learner and a script, simpler ones that may show the same.
     scores: of views, further simple scores that may distinguish the worlds.
     """
@@ -143,6 +145,13 @@ class SearchSpace:
     leads: Callable[[Learner, str], Iterator[Script]] = lambda learner, protocol: iter(())
     simplify: Callable[[Learner, Script], Iterator[Script]] = lambda learner, script: iter(())
     scores: Callable[[ViewCounts], Iterable[Score]] = lambda views: ()
+
+    def list_scores(self, views: ViewCounts, *, bits: bool = False) -> list[Score]:
+        """The further simple scores. bits: also the last bits of the first numbers of a release, which tell
+        of floating point only."""
+        names = (name for name in views.names if name.startswith("value") and not name_suffix(name))
+        by_bits = [Score(name, LAST_BIT).explain() for name in islice(names, _MAX_BITS)]
+        return [*self.scores(views), *(by_bits if bits else [])]
 
 
 SPACES: dict[str, SearchSpace] = {}  # by protocol; a file that defines one adds its own

@@ -183,6 +183,7 @@ def _rows(result: SearchResult) -> list[tuple[str, str]]:
         rows.insert(3, ("certified", f"{bound}, on {result.verdict.games:,} fresh games in each world"))
     if result.adversary is not None and isinstance(result.adversary.score, Score):
         rows.insert(4, ("told apart by", describe_score(result.adversary)))
+    rows += [("warning", text) for text in result.learner.shortcomings]
     if result.rejected:
         declined = f"{result.rejected:,} adversaries that the learner does not play against"
         rows.insert(-1, ("declined", declined))

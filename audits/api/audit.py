@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar, Unpack
+from warnings import catch_warnings, simplefilter
 
 import attrs
 
-from arena import ArenaError, InvalidArgument, Learner, Relation
+from arena import ArenaError, InvalidArgument, Learner, LearnerFails, Relation
 from audits.api.user_data import read_data
 from audits.registry.match import PlayerSettings, build_match
 from audits.registry.other_relation import OTHER, change_relation, explain_relation, is_chosen
@@ -173,7 +174,9 @@ def add_other_relation(verdict: Verdict, learner: Learner, play: Callable[[], Ve
     if not verdict.refuted or change_relation(learner, claim, bound) is None:
         return verdict
     try:
-        other = play()
+        with catch_warnings():
+            simplefilter("ignore", LearnerFails)  # as the first audit has said
+            other = play()
     except ArenaError as error:  # of an adversary that knows one relation only, or of limits
         return attrs.evolve(
             verdict,
@@ -183,7 +186,9 @@ def add_other_relation(verdict: Verdict, learner: Learner, play: Callable[[], Ve
     if other.refuted:
         also = f"For records that are added or removed, too: ε ≥ {nats(other.epsilon_lower)}."
         return attrs.evolve(verdict, relation_note=also)
-    tried = f"the audit certified ε ≥ {nats(other.epsilon_lower)} only, in {other.games:,} games in each world"
+    tried = (
+        f"the audit certified ε ≥ {nats(other.epsilon_lower)} only, in {other.games:,} games in each world"
+    )
     return attrs.evolve(verdict, refuted=False, relation_note=explain_relation(bound, claim, tried))
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 import attrs
 
-from arena import Claim, InvalidArgument, Learner, NothingTested, Relation
+from arena import Claim, InvalidArgument, Learner, LearnerFails, NothingTested, Relation
 from arena.privacy_curves import PrivacyCurve
 from audits.adversary_search.adversary_search import ERROR, SearchProgress
 from audits.adversary_search.adversary_search import search as search_adversary
@@ -49,6 +49,7 @@ def search(
     progress: Callable[[SearchProgress], None] | None = None,
     announce: Callable[[str], None] | None = None,
     relation_chosen: bool | None = None,
+    bits: bool = False,
 ) -> SearchResult | OdometerResult:
     """Search for an adversary that refutes a learner's claim of privacy.
 
@@ -63,6 +64,9 @@ def search(
         `neighbours` or a setting says it, or the learner is no function. If not, and a claim for records that
         are added or removed may be true all the same, these are searched, too (`SearchResult.relation_note`).
 
+    bits: whether the last bits of released numbers count. They tell of floating point, and most claims are
+        meant for real numbers.
+
     A session with an odometer, whose claim is what it reports, gives an `OdometerResult`.
 
     Raises: as `audits.adversary_search.search`.
@@ -75,7 +79,11 @@ def search(
     if reports_loss(player) and epsilon is None:
         few = {name: value for name, value in (("games", games),) if value is not None}
         return search_odometer(
-            player, error=error, examples=min(examples or ODOMETER_EXAMPLES, ODOMETER_EXAMPLES), seed=seed, **few
+            player,
+            error=error,
+            examples=min(examples or ODOMETER_EXAMPLES, ODOMETER_EXAMPLES),
+            seed=seed,
+            **few,
         )
     curve, epsilon, delta = resolve_curve(curve, epsilon, delta, player)
     epsilon, delta = resolve_claim(player, epsilon, delta, purpose="refute", option="epsilon=..., in nats")
@@ -84,7 +92,7 @@ def search(
             raise InvalidArgument(f"{name} must be a number", value=value)
     claimed = change_claim(read_claim(player), epsilon, delta, curve)
 
-    def play(player: Learner, claim: Claim, limits: Limits) -> SearchResult:
+    def play(player: Learner, claim: Claim, max_calls: int | None, max_seconds: float | None) -> SearchResult:
         return search_adversary(
             player,
             protocol=protocol,
@@ -96,19 +104,20 @@ def search(
             seed=seed,
             jobs=jobs,
             watch=progress,
-            max_calls=limits.whole_calls_left,
-            max_seconds=limits.seconds_left,
+            max_calls=max_calls,
+            max_seconds=max_seconds,
             announce=announce,
+            bits=bits,
         )
 
     with Limits(max_calls, max_seconds) as limits:
-        result = play(player, claimed, limits)
+        result = play(player, claimed, max_calls, max_seconds)
         chosen = is_chosen(learner, asked["learner"]) if relation_chosen is None else relation_chosen
-        return result if chosen else _play_other_relation(result, partial(play, limits=limits))
+        return result if chosen else _play_other_relation(result, play, limits)
 
 
 def _play_other_relation(
-    result: SearchResult, play: Callable[[Learner, Claim], SearchResult]
+    result: SearchResult, play: Callable[..., SearchResult], limits: Limits
 ) -> SearchResult:
     """The result with what a search for records that are added or removed says, if it may explain it."""
     if result.verdict is None or not result.refuted:
@@ -118,7 +127,10 @@ def _play_other_relation(
     if player is None:
         return result
     try:
-        other = play(player, attrs.evolve(result.claim, neighbours=OTHER))
+        claim = attrs.evolve(result.claim, neighbours=OTHER)
+        with catch_warnings():
+            simplefilter("ignore", LearnerFails)  # as the first search has said
+            other = play(player, claim, limits.whole_calls_left, limits.seconds_left)
     except (InvalidArgument, NothingTested) as error:  # too few calls or seconds are left
         return attrs.evolve(
             result,
@@ -129,6 +141,4 @@ def _play_other_relation(
         also = f"For records that are added or removed, too: ε ≥ {nats(other.verdict.epsilon_lower)}."
         return attrs.evolve(result, relation_note=also)
     tried = f"a search found nothing in {other.examples:,} adversaries"
-    return attrs.evolve(
-        result, refuted=False, relation_note=explain_relation(bound, result.claim, tried)
-    )
+    return attrs.evolve(result, refuted=False, relation_note=explain_relation(bound, result.claim, tried))

@@ -5,14 +5,17 @@ from __future__ import annotations
 import inspect
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import click
 from click.core import ParameterSource
 
 from arena import InvalidArgument, OneRun
+from audits.api.audit import add_other_relation
 from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.options import (
     DataOptions,
@@ -27,10 +30,12 @@ from audits.cli.options import (
     option,
     option_groups,
     option_record,
+    parse_settings,
     plan_option,
 )
 from audits.cli.output import Output, Quiet, format_command, print_note
 from audits.data.output_files import check_output_file
+from audits.registry.other_relation import OTHER, is_chosen
 from audits.registry.user_files import UsedFiles
 from audits.runs.blocks import plan_audit
 from audits.runs.limits import CHECKING_CALLS, Limits, check_enough
@@ -163,7 +168,30 @@ def audit(
         output,
         ledger=storage.ledger,
         command=format_command(left_out=list_options(LimitOptions)),  # a run that is resumed has its own
+        complete=lambda verdict: _play_other_relation(verdict, plan, game, asked, run, workers),
     )
+
+
+def _play_other_relation(
+    verdict: Verdict,
+    plan: Plan,
+    game: MatchOptions,
+    asked: PlanOptions,
+    run: RunOptions,
+    workers: WorkerOptions,
+) -> Verdict:
+    """The verdict with what an audit of added or removed records says, if nobody chose a relation."""
+    given = parse_settings([*game.settings])["learner"]
+    if game.neighbour is not None or game.neighbours is not None or is_chosen(game.learner, given):
+        return verdict
+
+    def play() -> Verdict:
+        match = attrs.evolve(game, neighbours=str(OTHER)).build()  # type: ignore[misc]
+        other = plan_audit(match, seed=game.seed, **asked.arguments())[0]
+        with Limits(run.max_calls, run.max_seconds) as limits:
+            return run_plan(other, jobs=workers.build(), limits=limits)
+
+    return add_other_relation(verdict, plan.learner, play)
 
 
 def make_plan(game: MatchOptions, asked: PlanOptions, output: Quiet, files: UsedFiles) -> Plan:
@@ -189,8 +217,10 @@ def execute_plan(
     *,
     ledger: str | None,
     command: str,
+    complete: Callable[[Verdict], Verdict] = lambda verdict: verdict,
 ) -> int:
-    """Play a plan, whose players come from `files`, print the verdict, and return the exit status."""
+    """Play a plan, whose players come from `files`, print the verdict, and return the exit status. complete:
+    adds to a verdict before it is printed."""
     if run.key is not None and ledger is None:
         raise click.UsageError("--key signs a ledger, so it needs --ledger FILE.")
     options: dict[str, Any] = {"jobs": workers, "command": command, "files": files, "key": run.load_key()}
@@ -228,6 +258,7 @@ def execute_plan(
             if stopped.verdict is not None and stopped.verdict.games:
                 output.print_result(stopped.verdict)
             raise
+        verdict = complete(verdict)
         output.print_result(verdict)
         if run.html is not None and ledger is not None:
             if verdict.games:

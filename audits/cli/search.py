@@ -60,13 +60,18 @@ class SearchOptions(SeedOption, LimitOptions, ClaimOptions, DataOptions):
     examples: int | None = option(
         "--examples",
         metavar="N",
-        help="Number of adversaries to try. Default: with --max-calls or --max-seconds as many as these allow, "
+        help="Number of adversaries to try. Default: with a limit in calls or seconds as many as it allows, "
         f"otherwise {EXAMPLES:,}.",
     )
     games: int | None = option(
         "--games",
         metavar="N",
         help="Maximum number of games in each world to confirm an adversary. Default: 20,000 or more.",
+    )
+    bits: bool = option(
+        "--bits",
+        help="Let the last bits of released numbers count, which tell of floating point. Most claims are "
+        "meant for real numbers.",
     )
     file: str | None = option(
         "--output",
@@ -137,6 +142,7 @@ def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> int:
             max_calls=asked.max_calls,
             max_seconds=asked.max_seconds,
             announce=output.print_cost,
+            bits=asked.bits,
             relation_chosen=is_chosen(asked.learner, settings["learner"]),
         )
     if isinstance(result, OdometerResult):

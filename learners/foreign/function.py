@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from copy import deepcopy
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice
 from math import inf
-from threading import RLock
 from typing import Any
 
 import attrs
@@ -34,6 +32,14 @@ from learners.foreign.base import (
     receives_setting,
     repeat_part,
 )
+from learners.foreign.global_generators import (
+    GLOBAL,
+    OWN,
+    Trial,
+    restore_global_generators,
+    seed_global_generators,
+    try_mechanism,
+)
 from learners.foreign.mechanism import (
     AT_ITS_PLACE,
     check_arguments,
@@ -44,8 +50,8 @@ from learners.foreign.mechanism import (
     use_one_thread,
 )
 
-GIVEN, GLOBAL, OWN = COINS = ("given", "global", "own")
-_GLOBAL_GENERATORS = RLock()  # held by the thread that has seeded the generators of the process
+GIVEN = "given"
+COINS = GIVEN, GLOBAL, OWN
 
 
 @attrs.frozen
@@ -91,7 +97,9 @@ class Function(ForeignClaim):
     delta: float = setting(0.0, unit="probability", help="δ of the claim", check=[at_least(0), less_than(1)])
     vectorised: bool = setting(False, help="whether one call plays all games of a batch")
     coins: str | None = setting(
-        None, help="given, global or own; default: given if it takes an rng, else own", check=one_of(*COINS)
+        None,
+        help="given, global or own; default: given if it takes an rng, else found by a trial",
+        check=one_of(*COINS),
     )
 
     aligned: bool | None = setting(
@@ -155,7 +163,27 @@ class Function(ForeignClaim):
         """The source of its random numbers: given, global or own."""
         if self.coins is not None:
             return self.coins
-        return OWN if find_generator(self.mechanism, len(self._data_arguments)) is None else GIVEN
+        if find_generator(self.mechanism, len(self._data_arguments)) is not None:
+            return GIVEN
+        return self._trial.coins
+
+    @property
+    def some_sample(self) -> Sample:
+        """Two examples of the domain, for a trial."""
+        low = 0.0 if self.domain is None else self.domain[0]
+        return Sample(np.full((2, *self.point_shape), low), [0, 1], [1, 1])
+
+    @property
+    def shortcomings(self) -> tuple[str, ...]:
+        """The warnings of a leak by a mechanism that takes no generator, each once."""
+        return self._trial.warnings
+
+    @cached_property
+    def _trial(self) -> Trial:
+        given = (
+            self.coins is not None or find_generator(self.mechanism, len(self._data_arguments)) is not None
+        )
+        return Trial() if given or self.vectorised else _try_once(self)
 
     @property
     def _data_arguments(self) -> tuple[str, ...]:
@@ -217,7 +245,8 @@ class Function(ForeignClaim):
     def draw_releases(self, sample: Sample, games: int, rng: Any) -> Any:
         play = self._play_with_one_thread if is_model(self.mechanism) else self._play
         try:
-            return play(sample, games, rng)
+            with self._trial.ignore_warnings():
+                return play(sample, games, rng)
         except RuntimeError as error:
             refusal = explain_misplacement(self.mechanism, error)
             if refusal is None:
@@ -287,6 +316,14 @@ class _GameCoins:
         self._end = end
 
 
+@lru_cache(maxsize=64)
+def _try_once(learner: Function) -> Trial:
+    """A trial on a few records, once for equal learners of a process."""
+    call = make_callable(learner.mechanism, None)
+    sample: Any = learner.some_records[0] if learner.schema is not None else learner.some_sample
+    return try_mechanism(call, lambda: learner._list_inputs(sample, 2))
+
+
 def _call_with_generator(function: Callable[..., Any], data: Any, seed: GameSeed) -> Any:
     return function(data, generator(seed))
 
@@ -294,50 +331,3 @@ def _call_with_generator(function: Callable[..., Any], data: Any, seed: GameSeed
 def _call_seeded(function: Callable[..., Any], data: Any, seed: GameSeed) -> Any:
     seed_global_generators(seed)
     return function(data)
-
-
-def seed_global_generators(seed: GameSeed) -> None:
-    random.seed(seed.words.tobytes())
-    np.random.seed(seed.words.view(np.uint32))  # noqa: NPY002 - the function uses it
-
-
-@contextmanager
-def restore_global_generators(enabled: bool = True) -> Iterator[None]:
-    """Restore the states of the generators of the process on exit; no other thread can use them meanwhile."""
-    if not enabled:
-        yield
-        return
-    with _GLOBAL_GENERATORS:
-        python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002
-        try:
-            yield
-        finally:
-            random.setstate(python_state)
-            np.random.set_state(numpy_state)  # noqa: NPY002
-
-
-class GlobalGenerators:
-    """The generators of the process as each of n games finds them: seeded at first, then as it left them.
-    enabled: whether objects draw from them at all."""
-
-    def __init__(self, games: int, *, enabled: bool) -> None:
-        self._enabled = enabled
-        self._states: list[Any] = [None] * games
-
-    @contextmanager
-    def use(self, game: int, seed: GameSeed | None = None) -> Iterator[None]:
-        """Let a game draw from them, from a seed or where it stopped; restores them on exit."""
-        if not self._enabled:
-            yield
-            return
-        with restore_global_generators():
-            if seed is not None:
-                seed_global_generators(seed)
-            else:
-                python_state, numpy_state = self._states[game]
-                random.setstate(python_state)
-                np.random.set_state(numpy_state)  # noqa: NPY002
-            try:
-                yield
-            finally:
-                self._states[game] = random.getstate(), np.random.get_state()  # noqa: NPY002

@@ -24,7 +24,8 @@ from arena.sample import Training
 from arena.schemas.schema import Schema
 from arena.settings import at_least, less_than, one_of, setting
 from learners.foreign.base import function_setting, make_once
-from learners.foreign.function import COINS, GIVEN, GLOBAL, OWN, GlobalGenerators
+from learners.foreign.function import COINS, GIVEN
+from learners.foreign.global_generators import GLOBAL, OWN, GlobalGenerators
 from learners.foreign.mechanism import find_generator, make_callable, run_coroutine
 
 METHODS = ("ask", "query", "answer", "evaluate", "eval", "measure", "release", "__call__")

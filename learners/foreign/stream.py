@@ -22,13 +22,8 @@ from arena.sample import Training
 from arena.schemas.schema import Schema
 from arena.settings import at_least, less_than, one_of, setting
 from learners.foreign.base import function_setting
-from learners.foreign.function import (
-    COINS,
-    GIVEN,
-    GLOBAL,
-    OWN,
-    GlobalGenerators,
-)
+from learners.foreign.function import COINS, GIVEN
+from learners.foreign.global_generators import GLOBAL, OWN, GlobalGenerators
 from learners.foreign.mechanism import check_arguments, find_generator, make_callable
 
 _IMMUTABLE = (bool, int, float, complex, str, bytes, type(None))

@@ -29,7 +29,6 @@ from arena.players import read_relation_of
 from arena.records import Records
 from arena.released.encoding import ABSENT
 from audits.adversary_search.code_constants import list_code_values
-from audits.adversary_search.records.obvious_records import list_obvious, list_simpler
 from audits.adversary_search.obvious_scripts import list_obvious_samples
 from audits.adversary_search.point_strategies import (
     MAX_STRETCHES,
@@ -44,6 +43,7 @@ from audits.adversary_search.point_strategies import (
     stretches_around,
     two_points,
 )
+from audits.adversary_search.records.obvious_records import list_obvious, list_simpler
 from audits.adversary_search.records.record_strategies import check_relation, neighbouring_records
 from audits.adversary_search.records.size_boundaries import find_boundaries
 from audits.adversary_search.script import (
@@ -292,11 +292,9 @@ def _find_leads(learner: Learner, protocol: str) -> Iterator[Script]:
         return
 
     def find_kind(records: Records) -> Hashable:
-        """Whether the mechanism fails, and which of its numbers there are, are finite, and are always equal."""
+        """Whether the mechanism fails; which numbers there are, are finite, and are always equal."""
         script = Script(protocol=protocol, world_0=records)
-        played = play(
-            learner, script, script.referee, games=_KIND_GAMES, seed=0, faults=True, record=True
-        )
+        played = play(learner, script, script.referee, games=_KIND_GAMES, seed=0, faults=True, record=True)
         views = view_features(played)
         there = views.rows != ABSENT
         finite = np.abs(views.rows) < INFINITE

@@ -19,9 +19,9 @@ from arena.referees.session_moves import Ask, Open, Stop, key_query
 from arena.released.encoding import is_category
 from arena.schemas.schema import spread_out
 from audits.adversary_search.code_constants import list_code_values
-from audits.adversary_search.records.obvious_records import list_obvious, list_simpler
 from audits.adversary_search.point_strategies import choose_from, list_of, sample_from, shorten_steps
 from audits.adversary_search.protocols.session_probes import Queries, list_alike, list_queries, probe_queries
+from audits.adversary_search.records.obvious_records import list_obvious, list_simpler
 from audits.adversary_search.records.record_strategies import check_relation, neighbouring_records
 from audits.adversary_search.script import (
     ENDS,

@@ -21,8 +21,6 @@ from arena.randomness import block_seed, generator
 from arena.records import BLANK_RECORD, Records, record_key
 from arena.schemas.schema import Schema
 from audits.adversary_search.code_constants import list_code_values, list_constants
-from audits.adversary_search.records.field_values import list_prominent, offer_constants
-from audits.adversary_search.records.obvious_records import list_sizes, list_users
 from audits.adversary_search.point_strategies import (
     constant_points_of,
     far_points_of,
@@ -40,6 +38,8 @@ from audits.adversary_search.protocols.stream_steps import (
     StreamRecords,
     SwapScore,
 )
+from audits.adversary_search.records.field_values import list_prominent, offer_constants
+from audits.adversary_search.records.obvious_records import list_sizes, list_users
 from audits.adversary_search.records.record_strategies import neighbouring_records
 from audits.adversary_search.script import SPACES, Point, Script, SearchSpace, Step
 

@@ -128,7 +128,10 @@ def _list_changes(schema: Schema, relation: Relation, constants: tuple[Any, ...]
     yield from ((top, size, ends[0], top) for size in list_sizes(constants))
     varied = _cycle_records(extended, _DIVERSE)
     yield from (
-        (base, len(base), old, new) for base in (varied, varied[::-1]) for new in ends[:2] for old in replaced[:2]
+        (base, len(base), old, new)
+        for base in (varied, varied[::-1])
+        for new in ends[:2]
+        for old in replaced[:2]
     )
     news = [*ends, *offers]
     for same in (False, True):

@@ -17,7 +17,12 @@ from arena import InvalidArgument
 from arena.claims import DISTANCES, Neighbours, Relation
 from arena.records import BLANK_RECORD, Records
 from arena.schemas.schema import Schema, spread_out
-from audits.adversary_search.records.field_values import MOST_VALUES, list_fields, list_prominent, offer_constants
+from audits.adversary_search.records.field_values import (
+    MOST_VALUES,
+    list_fields,
+    list_prominent,
+    offer_constants,
+)
 from audits.adversary_search.records.obvious_records import (
     PLACES,
     Runs,

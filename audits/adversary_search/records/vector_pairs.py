@@ -31,10 +31,8 @@ def list_vector_pairs(schema: Schema, relation: Relation) -> Iterator[tuple[Reco
         yield from _make_pair(relation, start + find_step(relation, length) * half, 1 - 2.0 * half)
 
 
-def _make_pair(
-    relation: Relation, base: np.ndarray, change: np.ndarray
-) -> Iterator[tuple[Records, Records]]:
-    step = find_step(relation, np.count_nonzero(change))
+def _make_pair(relation: Relation, base: np.ndarray, change: np.ndarray) -> Iterator[tuple[Records, Records]]:
+    step = find_step(relation, int(np.count_nonzero(change)))
     for factor in (1.0, _ROUNDING):
         vectors = base, base + factor * step * change
         first, second = (Records([tuple(vector.tolist())]) for vector in vectors)

@@ -40,8 +40,8 @@ from audits.adversary_search import (
     search,
     share_of_error,
 )
-from audits.adversary_search.evidence import confirming_seed, exploring_seed
 from audits.adversary_search.detectable_loss import Rung, detectable_loss
+from audits.adversary_search.evidence import confirming_seed, exploring_seed
 from audits.adversary_search.solved_start import find_solved_start
 from audits.exact_loss.exact_audit import exact
 from audits.registry.players import configure_learner

@@ -6,6 +6,7 @@ import pickle
 import random
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import wraps
@@ -331,7 +332,8 @@ def test_nearly_all_calls_are_games_that_count(
 
 def test_an_audit_until_the_claim_is_refuted_calls_little_more() -> None:
     function, calls = count_calls(lambda data, rng: np.sum(data) + 0.5 * rng.laplace())
-    verdict = audits.audit(function, "count-swap", epsilon=1.0, until_refuted=True)
+    given = {"neighbours": "replace one", "until_refuted": True}
+    verdict = audits.audit(function, "count-swap", epsilon=1.0, **given)
     assert verdict.refuted
     assert calls[0] <= 1.1 * 2 * verdict.games + 260
 
@@ -417,3 +419,45 @@ def test_a_learner_without_privacy_falls_after_fewer_games_with_common_random_nu
         return run(plan(learner, seed=0, games=2_000, block=10, until_refuted=True)).games
 
     assert audit(aligned=True) < audit()
+
+
+# --- what a trial shows -------------------------------------------------------------------------------------
+
+
+def draw_globally(labels: np.ndarray) -> float:
+    return float(labels.sum() + np.random.laplace() + random.random())  # noqa: NPY002
+
+
+def draw_from_elsewhere(labels: np.ndarray) -> float:
+    return float(labels.sum() + np.random.default_rng().laplace())
+
+
+def draw_mixed(labels: np.ndarray) -> float:
+    return float(np.random.laplace() + np.random.default_rng().laplace())  # noqa: NPY002
+
+
+@pytest.mark.parametrize(
+    ("function", "coins"), [(draw_globally, "global"), (draw_from_elsewhere, "own"), (draw_mixed, "own")]
+)
+def test_the_generators_of_the_process_are_recognised(function: Any, coins: str) -> None:
+    before = random.getstate()
+    learner = Function(function=function, epsilon=1.0)
+    assert learner.effective_coins == coins
+    assert random.getstate() == before
+    played = [play_releases(learner, SAMPLE, games=4) for _ in range(2)]
+    assert np.array_equal(*played) == (coins == "global")
+
+
+class LeakWarning(UserWarning):
+    """Says that bounds come from the data."""
+
+
+def warn_of_a_leak(labels: np.ndarray) -> float:
+    warnings.warn("bounds of the data", LeakWarning, stacklevel=1)
+    return float(labels.sum())
+
+
+def test_a_warning_of_a_leak_is_said_once() -> None:
+    learner = Function(function=warn_of_a_leak, epsilon=1.0)
+    assert learner.shortcomings == ("LeakWarning: bounds of the data",)
+    play_releases(learner, SAMPLE, games=2)  # warnings are errors here

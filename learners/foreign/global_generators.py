@@ -1,0 +1,112 @@
+"""The generators of the process, `random` and `numpy.random`: whether a mechanism draws from them, and how
+games do so without the random numbers of others."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from threading import RLock
+from typing import Any
+from warnings import catch_warnings, simplefilter
+
+import attrs
+import numpy as np
+
+from arena.engine import add_games
+from arena.errors import RAISED
+from arena.randomness import GameSeed, draw_game_seeds, generator
+from arena.records import record_key
+
+GLOBAL, OWN = "global", "own"
+_GLOBAL_GENERATORS = RLock()  # held by the thread that has seeded the generators of the process
+
+
+@attrs.frozen
+class Trial:
+    """What two calls of a mechanism show. coins: the source of its random numbers, if it takes no generator.
+    warnings: of a leak, as texts. categories: their classes."""
+
+    coins: str = OWN
+    warnings: tuple[str, ...] = ()
+    categories: tuple[type[Warning], ...] = ()
+
+    def ignore_warnings(self) -> AbstractContextManager[Any]:
+        """Say nothing of a leak while games are played: what reports say once is enough."""
+        return _ignore(self.categories) if self.categories else nullcontext()
+
+
+@contextmanager
+def _ignore(categories: Iterable[type[Warning]]) -> Iterator[None]:
+    with catch_warnings():
+        for category in categories:
+            simplefilter("ignore", category)
+        yield
+
+
+def try_mechanism(call: Callable[[Any], Any], list_inputs: Callable[[], Iterator[Any]]) -> Trial:
+    """What two calls with equal random numbers show. A mechanism that fails shows nothing; games say why."""
+    seed, releases, drew = next(draw_game_seeds(generator(np.random.SeedSequence(0)), 1)), [], []
+    with restore_global_generators(), catch_warnings(record=True) as caught, suppress(*RAISED):
+        simplefilter("always")
+        for data in list_inputs():
+            add_games(1)
+            seed_global_generators(seed)
+            before = _read_global_states()
+            releases.append(record_key(call(data)))
+            drew.append(_read_global_states() != before)
+    leaks = {f"{each.category.__name__}: {each.message}": each.category for each in caught}
+    leaks = {text: category for text, category in leaks.items() if "leak" in text.lower()}
+    is_global = len(releases) == 2 and releases[0] == releases[1] and all(drew)
+    return Trial(GLOBAL if is_global else OWN, tuple(leaks), tuple(leaks.values()))
+
+
+def _read_global_states() -> str:
+    return f"{random.getstate()} {np.random.get_state()}"  # noqa: NPY002
+
+
+def seed_global_generators(seed: GameSeed) -> None:
+    random.seed(seed.words.tobytes())
+    np.random.seed(seed.words.view(np.uint32))  # noqa: NPY002 - the function uses it
+
+
+@contextmanager
+def restore_global_generators(enabled: bool = True) -> Iterator[None]:
+    """Restore the states of the generators of the process on exit; no other thread can use them meanwhile."""
+    if not enabled:
+        yield
+        return
+    with _GLOBAL_GENERATORS:
+        python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002
+        try:
+            yield
+        finally:
+            random.setstate(python_state)
+            np.random.set_state(numpy_state)  # noqa: NPY002
+
+
+class GlobalGenerators:
+    """The generators of the process as each of n games finds them: seeded at first, then as it left them.
+    enabled: whether objects draw from them at all."""
+
+    def __init__(self, games: int, *, enabled: bool) -> None:
+        self._enabled = enabled
+        self._states: list[Any] = [None] * games
+
+    @contextmanager
+    def use(self, game: int, seed: GameSeed | None = None) -> Iterator[None]:
+        """Let a game draw from them, from a seed or where it stopped; restores them on exit."""
+        if not self._enabled:
+            yield
+            return
+        with restore_global_generators():
+            if seed is not None:
+                seed_global_generators(seed)
+            else:
+                python_state, numpy_state = self._states[game]
+                random.setstate(python_state)
+                np.random.set_state(numpy_state)  # noqa: NPY002
+            try:
+                yield
+            finally:
+                self._states[game] = random.getstate(), np.random.get_state()  # noqa: NPY002
