@@ -54,8 +54,7 @@ _CALL_STAGES = (
 _CONCLUSIVE, _ENOUGH = 32.0, 12.0  # nats; where games are calls
 _FIRST_ROUNDS = 2**17  # rounds of an adversary's first games in each world; long games are played less often
 _MIN_PAIRS = 64
-# Pairs for which it pays to try common random numbers, and to learn from views that are all different.
-_MANY_PAIRS = 1_024
+_MANY_PAIRS = 1_024  # for which it pays to try common random numbers, and to learn weights of entries
 _FAULT_FACTOR = 8  # fewer games where they are played one by one
 DECLINED = (InvalidArgument, BudgetExceeded)  # the learner accepts no such sample, point or number of rounds
 
