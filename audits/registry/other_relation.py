@@ -10,7 +10,7 @@ import attrs
 
 from arena import Claim, Learner
 from arena.capabilities import read_schema
-from arena.claims import Neighbours, Relation
+from arena.claims import Neighbours, PrivacyUnit, Relation
 from audits.registry.players import is_function
 
 OTHER = Relation(Neighbours.ADD_OR_REMOVE_ONE)
@@ -29,6 +29,8 @@ def change_relation(learner: Learner, claim: Claim, epsilon_lower: float) -> Lea
     schema = read_schema(learner)
     if claim.neighbours != _DEFAULT or "neighbours" not in attrs.fields_dict(type(learner)):
         return None
+    if PrivacyUnit.TRAINING_EXAMPLE not in claim.protects:
+        return None  # in a stream, a round without a record is a claim of its own
     if schema is not None and schema.min_size == schema.max_size:
         return None
     if claim.curve is None and claim.delta == 0 and epsilon_lower > 2 * claim.epsilon:

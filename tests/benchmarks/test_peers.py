@@ -127,7 +127,7 @@ def test_an_audit_is_timed_until_it_certifies_the_bound() -> None:
 def test_a_search_that_is_given_no_data_sets_finds_a_pair() -> None:
     found = side_by_side.search_pairs("NoisyHist2", {"bound": 2.0, "seconds": 2.5}, 0)
     assert found["refuted"]
-    assert np.abs(np.subtract(*found["pair"])).sum() == 1
+    assert np.abs(np.subtract(*found["pair"])).sum() == pytest.approx(1)
     assert found["certified"] > 2
     row = {"mechanism": "NoisyHist2", "theirs": {"tried": 4, "bound": 2.0, "seconds": 2.5}}
     ours = [{**found, "seconds": 1.25}, {"refuted": False, "seconds": 9.0, "certified": 0.0}]
