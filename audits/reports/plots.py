@@ -32,6 +32,7 @@ BEYOND = "out of reach of so many games"
 # What every chart sets on a page; elsewhere only where the user has left the setting as matplotlib has it.
 _STYLE: Any = {
     "axes.spines.top": False,
+    "svg.fonttype": "none",  # text stays text
     "axes.spines.right": False,
     "axes.edgecolor": GREY,
     "axes.grid": True,
@@ -102,7 +103,7 @@ def chart_style(of: str, *, font_size: float) -> AbstractContextManager[Any]:
     import matplotlib as mpl  # an extra, and slow to import
     from cycler import cycler
 
-    own: Any = {"svg.hashsalt": f"dp-arena {of}", "svg.fonttype": "none", "font.size": font_size}
+    own: Any = {"svg.hashsalt": f"dp-arena {of}", "font.size": font_size}
     return mpl.rc_context({**_STYLE, **own, "axes.prop_cycle": cycler(color=_COLOURS)})
 
 

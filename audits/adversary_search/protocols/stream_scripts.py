@@ -307,7 +307,7 @@ for _name, _steps in ((Stream.name, (Arrivals, React, Differ)), (FixedStream.nam
         draw=_draw_streams,
         steps=_steps,
         rounds=MAX_ROUNDS,
-        budget=INTERACTIVE,
+        budget=attrs.evolve(INTERACTIVE, examples=1_000),  # games of streams are short
         obvious=_list_obvious,
         simplify=_list_simpler,
         scores=list_clipped_sums,

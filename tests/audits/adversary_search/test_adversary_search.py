@@ -204,7 +204,7 @@ def test_later_confirmations_are_stricter(monkeypatch: pytest.MonkeyPatch) -> No
         seen.append(plan)
         return attrs.evolve(run(attrs.evolve(plan, games=10)), refuted=False)
 
-    monkeypatch.setattr(adversary_search, "run", never_refute)
+    monkeypatch.setattr("audits.adversary_search.confirmation.run", never_refute)
     monkeypatch.setattr(adversary_search, "_RUN_EXAMPLES", 10)
     found = search(HalfTheNoise(), examples=30, error=0.06)
     assert not found.refuted

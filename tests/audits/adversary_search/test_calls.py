@@ -100,7 +100,7 @@ def test_a_search_that_finds_nothing_makes_no_more_calls_than_it_says(
 
     result = audits.search(learner_of(slow), examples=40)
     assert not result.refuted
-    most = CHECKING_CALLS + 2 * SPACES["Release"].calls * 40
+    most = CHECKING_CALLS + 2 * SPACES["Release"].budget.calls * 40
     assert counter.calls <= most
     assert f"slow: at most {most:,} calls, of 50 ms each, about 17 minutes in all" in caplog.text
     assert result.detectable is not None

@@ -72,7 +72,6 @@ def test_mistyped_words_are_corrected_in_the_whole_command(words: str, meant: st
 @pytest.mark.parametrize(
     ("words", "lacking"),
     [
-        ("audit mine.py:draw_globally --epsilon 9 --games 200 --data two.csv", "--set coins=global"),
         (
             "audit mine.py:release --epsilon 9 --games 200 --data two.csv --neighbour one.csv",
             "--neighbours 'add or remove one'",

@@ -79,7 +79,8 @@ def test_a_ledger_of_a_given_curve_can_be_continued_and_read(tmp_path: Path) -> 
     """The first run stops after half of its blocks."""
     path = tmp_path / "run.ledger"
 
-    audits.audit(COUNT, curve="rho=0.1", games=40_000, ledger=path, progress=interrupt_at(10_001))
+    with pytest.raises(audits.Interrupted):
+        audits.audit(COUNT, curve="rho=0.1", games=40_000, ledger=path, progress=interrupt_at(10_001))
     whole = audits.audit(COUNT, curve="rho=0.1", games=40_000, ledger=path)
     assert 0 < whole.played_now < 40_000
     fresh = audits.audit(COUNT, curve="rho=0.1", games=40_000)
