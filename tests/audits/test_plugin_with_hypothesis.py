@@ -73,6 +73,7 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[
     return make_run(pytester, monkeypatch)
 
 
+@pytest.mark.thorough
 def test_a_test_of_hypothesis_may_use_the_fixture(run: Callable[..., Run]) -> None:
     ran = run(GIVEN, *HYPOTHESIS, "-k", "stands")
     assert "1 test, 4 assertions; errors granted 1e-06, spent 5e-07; 2,000 games in each world" in ran.text
