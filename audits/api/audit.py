@@ -8,16 +8,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar, Unpack
-from warnings import catch_warnings, simplefilter
 
 import attrs
 
-from arena import ArenaError, InvalidArgument, Learner, LearnerFails, Relation
+from arena import InvalidArgument, Learner, Relation
 from audits.api.user_data import read_data
 from audits.counted_warnings import tally_warnings
 from audits.interrupts import return_unless_interrupted
 from audits.registry.match import PlayerSettings, build_match
-from audits.registry.other_relation import OTHER, change_relation, explain_relation, is_chosen
+from audits.registry.other_relation import OTHER, change_relation, is_chosen, judge_refutation
 from audits.registry.players import GivenAdversary, GivenLearner, choose_learner, is_function
 from audits.registry.suggestions import explain_arguments
 from audits.registry.user_files import UsedFiles
@@ -176,23 +175,15 @@ def add_other_relation(verdict: Verdict, learner: Learner, play: Callable[[], Ve
     bound, claim = verdict.epsilon_lower, verdict.claim
     if not verdict.refuted or change_relation(learner, claim, bound) is None:
         return verdict
-    try:
-        with catch_warnings():
-            simplefilter("ignore", LearnerFails)  # as the first audit has said
-            other = play()
-    except ArenaError as error:  # of an adversary that knows one relation only, or of limits
-        return attrs.evolve(
-            verdict,
-            refuted=False,
-            relation_note=explain_relation(bound, claim, f"nothing was tested ({error})"),
-        )
-    if other.refuted:
-        also = f"For records that are added or removed, too: ε ≥ {nats(other.epsilon_lower)}."
-        return attrs.evolve(verdict, relation_note=also)
-    tried = (
-        f"the audit certified ε ≥ {nats(other.epsilon_lower)} only, in {other.games:,} games in each world"
-    )
-    return attrs.evolve(verdict, refuted=False, relation_note=explain_relation(bound, claim, tried))
+
+    def play_other() -> tuple[float | None, str]:
+        other = play()
+        games = f"{other.games:,} games in each world"
+        bound_only = f"the audit certified ε ≥ {nats(other.epsilon_lower)} only, in {games}"
+        return other.epsilon_lower if other.refuted else None, bound_only
+
+    refuted, note = judge_refutation(bound, claim, play_other)
+    return attrs.evolve(verdict, refuted=refuted, relation_note=note)
 
 
 def split_settings(settings: Mapping[str, Any] | None, *labels: str) -> PlayerSettings:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
-from warnings import catch_warnings, simplefilter
 
 import attrs
 
-from arena import Claim, InvalidArgument, Learner, LearnerFails, NothingTested, Relation
+from arena import Claim, InvalidArgument, Learner, Relation
 from arena.privacy_curves import PrivacyCurve
 from audits.adversary_search.adversary_search import ERROR, SearchProgress
 from audits.adversary_search.adversary_search import search as search_adversary
@@ -20,10 +19,9 @@ from audits.api.user_data import read_data
 from audits.counted_warnings import tally_warnings
 from audits.interrupts import return_unless_interrupted
 from audits.registry.match import change_claim, read_claim, resolve_claim, resolve_curve
-from audits.registry.other_relation import OTHER, change_relation, explain_relation, is_chosen
+from audits.registry.other_relation import OTHER, change_relation, is_chosen, judge_refutation
 from audits.registry.players import GivenLearner, choose_learner, configure_learner
 from audits.registry.suggestions import explain_arguments
-from audits.reports.formatting import nats
 from audits.runs.limits import Limits
 from audits.runs.workers import Workers
 
@@ -127,19 +125,12 @@ def _play_other_relation(
     player = change_relation(result.learner, result.claim, bound)
     if player is None:
         return result
-    try:
+
+    def play_other() -> tuple[float | None, str]:
         claim = attrs.evolve(result.claim, neighbours=OTHER)
-        with catch_warnings():
-            simplefilter("ignore", LearnerFails)  # as the first search has said
-            other = play(player, claim, limits.whole_calls_left, limits.seconds_left)
-    except (InvalidArgument, NothingTested) as error:  # too few calls or seconds are left
-        return attrs.evolve(
-            result,
-            refuted=False,
-            relation_note=explain_relation(bound, result.claim, f"nothing was tested ({error})"),
-        )
-    if other.verdict is not None:
-        also = f"For records that are added or removed, too: ε ≥ {nats(other.verdict.epsilon_lower)}."
-        return attrs.evolve(result, relation_note=also)
-    tried = f"a search found nothing in {other.examples:,} adversaries"
-    return attrs.evolve(result, refuted=False, relation_note=explain_relation(bound, result.claim, tried))
+        other = play(player, claim, limits.whole_calls_left, limits.seconds_left)
+        found = None if other.verdict is None else other.verdict.epsilon_lower
+        return found, f"a search found nothing in {other.examples:,} adversaries"
+
+    refuted, note = judge_refutation(bound, result.claim, play_other)
+    return attrs.evolve(result, refuted=refuted, relation_note=note)

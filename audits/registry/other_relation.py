@@ -3,12 +3,13 @@ removed allows twice its ε where one is replaced, so that the relation may expl
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 import attrs
 
-from arena import Claim, Learner
+from arena import ArenaError, Claim, Learner, LearnerFails
 from arena.capabilities import read_schema
 from arena.claims import Neighbours, PrivacyUnit, Relation
 from audits.registry.players import is_function
@@ -38,11 +39,24 @@ def change_relation(learner: Learner, claim: Claim, epsilon_lower: float) -> Lea
     return attrs.evolve(learner, neighbours=str(OTHER))  # type: ignore[call-arg]
 
 
-def explain_relation(epsilon_lower: float, claim: Claim, other: str) -> str:
-    """What was certified for the relation that nobody chose, and for the other one: `other`, a clause."""
-    return (
+def judge_refutation(
+    epsilon_lower: float, claim: Claim, play: Callable[[], tuple[float | None, str]]
+) -> tuple[bool, str]:
+    """Whether a refuted claim whose relation nobody chose stays refuted, and a note on the relation.
+
+    play: the same test for records that are added or removed. It returns the bound at which that claim is
+    refuted, or None with a clause that says what was tried."""
+    try:
+        with catch_warnings():
+            simplefilter("ignore", LearnerFails)  # as the first test has said
+            other, tried = play()
+    except ArenaError as error:  # of an adversary that knows one relation only, or of limits
+        other, tried = None, f"nothing was tested ({error})"
+    if other is not None:
+        return True, f"For records that are added or removed, too: ε ≥ {other:.4g}."
+    return False, (
         f"if one record is replaced, the default, no claim below ε = {epsilon_lower:.4g} at "
         f"δ = {claim.delta:.3g} holds. Nobody chose this relation, and a claim of ε = {claim.epsilon:.4g} "
         f"for records that are added or removed allows up to {2 * claim.epsilon:.4g} there. For that "
-        f"relation {other}. Say which one is claimed: neighbours='replace one', or neighbours='{OTHER}'."
+        f"relation {tried}. Say which one is claimed: neighbours='replace one', or neighbours='{OTHER}'."
     )

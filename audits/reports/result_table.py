@@ -110,7 +110,8 @@ def write_records(records: Sequence[Record], path: str | os.PathLike[str]) -> No
 
 def format_latex(records: Sequence[Record], columns: Sequence[str] | None = None) -> str:
     """The records as a table in LaTeX, of the package booktabs. columns: by name, in this order; default: all
-    that say something. Raises: InvalidArgument for a column that is none."""
+    that say something, where what is the same in all of several rows is said once, below them. Raises:
+    InvalidArgument for a column that is none."""
     names = [*records[0]] if records else []
     for name in columns or ():
         if name not in names:
@@ -118,8 +119,14 @@ def format_latex(records: Sequence[Record], columns: Sequence[str] | None = None
     shown = columns or [
         name for name in names if not _is_left_out(name, records) and any(_is_known(r[name]) for r in records)
     ]
+    shared = [
+        name
+        for name in ([] if columns or len(records) == 1 else shown[1:])
+        if name != "refuted" and all(record[name] == records[0][name] for record in records)
+    ]
+    shown = [name for name in shown if name not in shared]
     cells = [[_format_cell(name, record[name]) for name in shown] for record in records]
-    headers = [_HEADERS.get(name, name.replace("_", " ")) for name in shown]
+    headers = [_name_column(name) for name in shown]
     numeric = [all(isinstance(record[name], int | float | None) for record in records) for name in shown]
     table = tabulate(
         cells,
@@ -128,12 +135,26 @@ def format_latex(records: Sequence[Record], columns: Sequence[str] | None = None
         disable_numparse=True,
         colalign=["right" if number else "left" for number in numeric],
     )
+    if shared:
+        values = "; ".join(f"{_name_column(name)}: {_format_cell(name, records[0][name])}" for name in shared)
+        note = rf"\multicolumn{{{len(shown)}}}{{l}}{{\footnotesize In all rows, {_escape(values)}.}} \\"
+        table = table.replace("\\bottomrule", f"\\bottomrule\n{note}")
     table = re.sub(" {2,}", " ", str(table))
     # The fonts of LaTeX have no letters of other alphabets, but signs of mathematics.
     table = re.sub("[₀-₉]+", lambda found: f"$_{{{found[0].translate(_SUBSCRIPTS)}}}$", table)
     table = _SYMBOL.sub(lambda found: f"${_SYMBOLS[found[0]]}$", table)
     table = _POWER.sub(_format_power, table)
     return "% needs \\usepackage{booktabs}\n" + table
+
+
+def _name_column(name: str) -> str:
+    return _HEADERS.get(name, name.replace("_", " "))
+
+
+def _escape(text: str) -> str:
+    """The text with the escapes that a cell has."""
+    row = tabulate([[text]], tablefmt="latex_booktabs", disable_numparse=True).splitlines()[2]
+    return row.strip().removesuffix(r"\\").strip()
 
 
 def _format_power(found: re.Match[str]) -> str:

@@ -23,7 +23,7 @@ from audits.registry.match import (
     resolve_claim,
     resolve_curve,
 )
-from audits.registry.other_relation import OTHER, change_relation, explain_relation, is_chosen
+from audits.registry.other_relation import OTHER, change_relation, is_chosen, judge_refutation
 from audits.registry.players import (
     GivenLearner,
     choose_learner,
@@ -222,16 +222,16 @@ class _PrivacyTest:
             return outcome
         claim = attrs.evolve(self.claim, neighbours=OTHER)
         left = Limits(self.limits.whole_calls_left, self.limits.seconds_left)
-        try:
+
+        def play_other() -> tuple[float | None, str]:
             with left:
                 other = attrs.evolve(self, learner=player, claim=claim, limits=left).run(against)
-        except (InvalidArgument, NothingTested) as error:  # too few calls or seconds are left
-            tried = f"nothing was tested ({error})"
-        else:
-            if other.refuted:
-                return outcome
             tried = f"the test did not refute it, in {other.games:,} games in each world"
-        note = explain_relation(outcome.epsilon_lower, self.claim, tried)
+            return other.epsilon_lower if other.refuted else None, tried
+
+        refuted, note = judge_refutation(outcome.epsilon_lower, self.claim, play_other)
+        if refuted:
+            return outcome
         return attrs.evolve(outcome, refutation=None, relation_note=f"{EXPLAINED}: {note}")
 
     def _audit(self, opponents: Sequence[Opponent]) -> Outcome:
