@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import attrs
@@ -21,6 +21,7 @@ from arena.released.encoding import hash_values, is_category
 from arena.schemas.schema import spread_out
 from audits.adversary_search.code_constants import list_code_values
 from audits.adversary_search.records.field_values import list_fields, list_prominent, offer_constants
+from audits.runs.limits import Limits, find_limits, time_game
 
 MOST_QUERIES = 64  # that are probed
 _FEW, _MANY = 4, 24  # games in each world, in which each query is asked
@@ -107,23 +108,28 @@ def _write_query(place: int, query: Any) -> Any:
     return query
 
 
-@lru_cache(maxsize=512)
 def probe_queries(learner: Any, world_0: Records, world_1: Records, kind: Any = None) -> Queries:
-    """What the queries show of these datasets, in sessions of their own or, with a kind, of one opened. Those
-    that tell them apart are tried again with another value in each of their fields."""
+    """What the queries show of these datasets, in sessions of their own or, with a kind, of one opened, as far
+    as the limits of a run allow to play these. Those that tell the datasets apart are tried again with another
+    value in each of their fields."""
+    return _probe_queries(learner, world_0, world_1, kind, find_limits())
+
+
+@lru_cache(maxsize=512)  # what limits have left out is left out in their own run only
+def _probe_queries(
+    learner: Any, world_0: Records, world_1: Records, kind: Any, limits: Limits | None
+) -> Queries:
     queries = list_queries(learner)
-    if learner.vectorised:
-        return Queries(telling=queries, still=queries)
     prober = _Prober(queries, world_0, world_1, kind)
-    found = _probe(learner, prober, _FEW)
+    found = None if learner.vectorised else _probe(learner, prober, _FEW, limits)
+    if found is None:
+        return Queries(telling=queries, still=queries)
     if found.coins:  # which seldom come out otherwise
-        found = _probe(learner, prober, _MANY)
+        found = _probe(learner, prober, _MANY, limits) or found
     varied = list(_vary_fields(learner, found.telling[:_MOST_VARIED]))
-    if not varied:
-        return found
     chosen = tuple({key_query(query): query for query in [*found.telling[:8], *varied]}.values())
-    better = _probe(learner, _Prober(chosen, world_0, world_1, kind), _MANY)
-    return attrs.evolve(better, still=tuple([*found.still, *better.still][:MOST_QUERIES]))
+    better = _probe(learner, attrs.evolve(prober, queries=chosen), _MANY, limits) if varied else None
+    return found if better is None else attrs.evolve(better, still=tuple([*found.still, *better.still][:MOST_QUERIES]))
 
 
 def _vary_fields(learner: Any, queries: Sequence[Any]) -> Iterator[Any]:
@@ -138,13 +144,20 @@ def _vary_fields(learner: Any, queries: Sequence[Any]) -> Iterator[Any]:
                     yield schema.form.with_field(query, name, value)
 
 
-def _probe(learner: Any, prober: _Prober, number: int) -> Queries:
-    """What so many games of each query in each world show."""
+def _probe(learner: Any, prober: _Prober, number: int, limits: Limits | None) -> Queries | None:
+    """What so many games of each query in each world show; None if the limits do not allow them."""
     queries = prober.queries
     games = number * len(queries)
-    replies = [
-        _read_last(learner, prober, np.full(games, world, bool), len(queries)) for world in (False, True)
-    ]
+
+    def play_worlds() -> list[tuple[np.ndarray, np.ndarray]]:
+        return [
+            _read_last(learner, prober, np.full(games, world, bool), len(queries)) for world in (False, True)
+        ]
+
+    time_one = partial(time_game, learner, attrs.evolve(prober, queries=queries[:1]), Session())
+    replies = play_worlds() if limits is None else limits.try_probing(2 * games, play_worlds, time_one)
+    if replies is None:
+        return None
     hashes, numbers = (np.stack(each) for each in zip(*replies, strict=True))
     is_number = np.isfinite(numbers).all(axis=(0, 1))
     known = np.where(is_number, numbers, 0.0)

@@ -18,6 +18,7 @@ from audits.adversary_search import SPACES, Script
 from audits.adversary_search.protocols.session_probes import list_alike, list_queries, probe_queries
 from audits.adversary_search.protocols.session_scripts import AskByReplies, AskQuery, OpenSession
 from audits.distinguishers.view_features import view_features
+from audits.runs import limits
 
 BY_NAME = {case.name: case for case in CASES}
 QUICK = ("exhausted", "sums", "seeded", "empty", "flipped", "shared")
@@ -98,6 +99,32 @@ def test_queries_that_no_code_can_write_are_named_by_their_place() -> None:
     learner = audits.session(Applied, data=AGES, ask=[len, lambda data: sum(data)], epsilon=1.0)
     assert list(map(repr, list_queries(learner))) == ["QueryAt(0)", "QueryAt(1)"]
     assert audits.search(learner, examples=30).refuted  # one more record, or a larger one, by noise of 4
+
+
+NOW = [0.0]
+
+
+class Slow(Server):
+    """A query takes 10 ms, by a clock that only queries move."""
+
+    def answer(self, query: int) -> float:
+        NOW[0] += 0.01
+        return float(super().answer(query))
+
+
+@pytest.mark.parametrize("limit", [{"max_seconds": 25}, {"max_seconds": 150}, {"max_calls": 900}])
+def test_probing_leaves_time_to_play(limit: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    NOW[0] = 0.0
+    monkeypatch.setattr(limits, "clock", lambda: NOW[0])
+    learner = make(BY_NAME["refunded"], Slow)
+    with limits.Limits() as counted:
+        result = audits.search(learner, announce=lambda text: None, **limit)
+    assert result.examples > 0
+    assert {result.stopped} == set(limit)
+    assert counted.calls <= limit.get("max_calls", 10**6)
+    assert 2 * result.games >= 0.2 * counted.calls
+    found = probe_queries(learner, Records([]), Records([50]))  # without limits, it is probed all the same
+    assert min(found.telling) >= 50 > max(found.still)
 
 
 def test_several_methods_are_asked_by_name() -> None:
