@@ -64,7 +64,7 @@ class _Prober(Adversary):
     kind: Any = attrs.field(default=None, eq=key_query)
 
     name = "prober"
-    protocols = ("Session",)
+    protocols = (Session.name,)
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         yield Train(self.world_0, self.world_1)
@@ -129,7 +129,11 @@ def _probe_queries(
     varied = list(_vary_fields(learner, found.telling[:_MOST_VARIED]))
     chosen = tuple({key_query(query): query for query in [*found.telling[:8], *varied]}.values())
     better = _probe(learner, attrs.evolve(prober, queries=chosen), _MANY, limits) if varied else None
-    return found if better is None else attrs.evolve(better, still=tuple([*found.still, *better.still][:MOST_QUERIES]))
+    return (
+        found
+        if better is None
+        else attrs.evolve(better, still=tuple([*found.still, *better.still][:MOST_QUERIES]))
+    )
 
 
 def _vary_fields(learner: Any, queries: Sequence[Any]) -> Iterator[Any]:
