@@ -163,7 +163,7 @@ class AdversarySearch(SearchPlan):
             announce_cost(self.learner, calls, seconds, limits, announce, jobs=jobs)
 
     def fit_pairs(self, limits: Limits) -> Self:
-        """The search with fewer games for an adversary, if a limit is so short that it would weigh hardly any."""
+        """The search with fewer games for each adversary, if limits allow hardly any adversary otherwise."""
         plan = self
         while (few := plan.make_target(plan.pairs).few) > 2 and limits.find_reached(2 * few * _LEAST_WEIGHED):
             plan = attrs.evolve(plan, pairs=plan.pairs // 2)

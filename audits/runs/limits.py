@@ -110,9 +110,9 @@ class Limits:
         return now + calls * each >= self._end
 
     def try_probing(self, calls: int, probe: Callable[[], _T], time_call: Callable[[], float]) -> _T | None:
-        """What `probe` returns, which makes so many calls, or None if they exceed the share of the limits that
-        is for games that only show what is worth playing. time_call: plays a few, and returns the seconds of
-        one."""
+        """What `probe` returns, which makes so many calls, or None if they exceed the share of the limits
+        that is for games that only show what is worth playing. time_call: plays a few, and returns the
+        seconds of one."""
         if self._probing_rate is None:
             self._probing_rate = 0.0 if self.max_seconds is None else time_call()
         seconds = self._probing_seconds + calls * self._probing_rate

@@ -41,8 +41,9 @@ class Queries:
     first. opposites: two of these each, with larger and smaller replies in world 1, the most alike first,
     since what else changes them then cancels. still: the others.
     level: about the middle of the replies that are numbers. effect: of the clearest, in standard deviations;
-    contrast: of the less clear of two that differ in both directions. coins: whether all are 0 or 1, or no
-    numbers; rare: of these for each usual reply the query that has another least often."""
+    contrast: of the less clear of two that differ in both directions. fixed: of those that always have the
+    same reply, whatever the data, one for each reply, the rarest first; they may be orders. coins: if all
+    are 0 or 1, or no numbers; rare: of these for each usual reply the query that has another least often."""
 
     telling: tuple[Any, ...] = ()
     opposites: tuple[tuple[Any, Any], ...] = ()
@@ -50,6 +51,7 @@ class Queries:
     level: float = 0.5
     effect: float = 0.0
     contrast: float = 0.0
+    fixed: tuple[Any, ...] = ()
     coins: bool = False
     rare: tuple[Any, ...] = ()
 
@@ -109,9 +111,9 @@ def _write_query(place: int, query: Any) -> Any:
 
 
 def probe_queries(learner: Any, world_0: Records, world_1: Records, kind: Any = None) -> Queries:
-    """What the queries show of these datasets, in sessions of their own or, with a kind, of one opened, as far
-    as the limits of a run allow to play these. Those that tell the datasets apart are tried again with another
-    value in each of their fields."""
+    """What the queries show of these datasets, in sessions of their own or, with a kind, of one opened, as
+    far as the limits of a run allow. Those that tell the datasets apart are tried again with another value in
+    each of their fields."""
     return _probe_queries(learner, world_0, world_1, kind, find_limits())
 
 
@@ -132,7 +134,9 @@ def _probe_queries(
     return (
         found
         if better is None
-        else attrs.evolve(better, still=tuple([*found.still, *better.still][:MOST_QUERIES]))
+        else attrs.evolve(
+            better, still=tuple([*found.still, *better.still][:MOST_QUERIES]), fixed=found.fixed
+        )
     )
 
 
@@ -176,16 +180,30 @@ def _probe(learner: Any, prober: _Prober, number: int, limits: Limits | None) ->
     told = [place for place in order.tolist() if clear[place]]
     finite = numbers[np.isfinite(numbers)]
     usual = np.sort(hashes[0], axis=0)[number // 2]
+    still = [place for place, is_clear in enumerate(clear) if not is_clear]
     least = {usual[place]: queries[place] for place in told} if coins.all() else {}
     return Queries(
         telling=tuple(queries[place] for place in told),
         opposites=_pair_queries(*([queries[p] for p in told if sign * change[p] > 0] for sign in (1, -1))),
-        still=tuple(query for query, is_clear in zip(queries, clear, strict=True) if not is_clear),
+        still=tuple(queries[place] for place in still),
+        fixed=tuple(queries[place] for place in _find_fixed(np.concatenate(hashes), still)),
         level=float(np.median(finite)) if len(finite) else 0.5,
         coins=bool(coins.all()),
         rare=tuple(least.values())[:2],
         effect=float(max(effect.max(), 0.0)),
         contrast=float(min(max(np.where(sign * change > 0, effect, 0.0).max(), 0.0) for sign in (1, -1))),
+    )
+
+
+def _find_fixed(hashes: np.ndarray, places: Sequence[int]) -> list[int]:
+    """Of the queries at these places with one reply in all games, one for each reply but the most usual of
+    all, the rarest first. hashes: (games, q) of the replies."""
+    values, counts = np.unique(hashes, return_counts=True)
+    number = dict(zip(values.tolist(), counts.tolist(), strict=True))
+    fixed = {hashes[0, place]: place for place in places if (hashes[:, place] == hashes[0, place]).all()}
+    usual = values[counts.argmax()]
+    return sorted(
+        (place for value, place in fixed.items() if value != usual), key=lambda p: number[hashes[0, p]]
     )
 
 
