@@ -1,8 +1,7 @@
 """Output distributions of learners, for exact audits and likelihood ratios. No game shows one.
 
 Under `Release` a learner may have a `ValueLaw`, of the released value or concept, and under `FixedStream` of
-all releases; under `Figure1` and `Voting` an `AnswerLaw`; online `OnlineLaw`. Protocols may have other kinds,
-as `Stream` has `StreamLaw`.
+all releases; under `Figure1` and `Voting` an `AnswerLaw`; online `OnlineLaw`. Protocols may have other kinds.
 """
 
 from __future__ import annotations

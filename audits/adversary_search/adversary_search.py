@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator
 from contextlib import closing
 from functools import partial
 from math import inf, log
+from typing import Self
 
 import attrs
 
@@ -42,6 +43,7 @@ ERROR = 1e-6
 _RUN_EXAMPLES = 250  # then a run with a fresh seed, in case this one is stuck in a local optimum
 _FIRST_EXAMPLES = 96  # of the first run, where games are calls
 _FIRST_ENTRANTS, _ENTRANTS = 160, 64  # of a search that goes on until a limit: of its first run, of others
+_LEAST_WEIGHED = 4  # adversaries for which a limit is enough, though with fewer games
 _RACING = 4  # games of the race for each game of the exploration before it, and as many more for each before
 
 
@@ -131,6 +133,7 @@ def search(
             check_enough(max_calls, plan.confirming_calls)
             plan.announce(limits, announce, workers)
         check_learner_first(learner)
+        plan = plan.fit_pairs(limits)
         result = plan.run(Workers() if limits.given else workers.choose_for(plan), watch, limits)
     tried = result.examples + result.rejected
     if result.stopped and not result.examples:
@@ -158,6 +161,13 @@ class AdversarySearch(SearchPlan):
             calls = CHECKING_CALLS + 2 * self.space.budget.calls * self.examples if not self.endless else inf
             jobs = 1 if limits.given else workers.jobs or 1
             announce_cost(self.learner, calls, seconds, limits, announce, jobs=jobs)
+
+    def fit_pairs(self, limits: Limits) -> Self:
+        """The search with fewer games for each adversary, if limits allow hardly any adversary otherwise."""
+        plan = self
+        while (few := plan.make_target(plan.pairs).few) > 2 and limits.find_reached(2 * few * _LEAST_WEIGHED):
+            plan = attrs.evolve(plan, pairs=plan.pairs // 2)
+        return plan
 
     def run(
         self, workers: Workers, watch: Callable[[SearchProgress], None] | None, limits: Limits

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from contextvars import copy_context
 from functools import partial
 from math import inf
 
@@ -385,7 +386,7 @@ def _call_outside_tests(explore: Callable[[], None], stop: Callable[[], None]) -
         explore()
         return
     with ThreadPoolExecutor(1) as pool:
-        exploration = pool.submit(explore)
+        exploration = pool.submit(copy_context().run, explore)
         try:
             exploration.result()
         except KeyboardInterrupt:

@@ -19,7 +19,7 @@ from audits.registry.players import GivenAdversary, GivenLearner, configure_adve
 from audits.registry.suggestions import explain_arguments
 from audits.solver.choice_of_samples import pose_against, pose_every_vote, pose_samples, pose_smallest
 from audits.solver.linear_game import Watch, ignore_progress
-from audits.solver.posed_games import PosedGame, pose_stream
+from audits.solver.posed_games import PosedGame, pose_untrained
 from audits.solver.solution import solve as solve_game
 from audits.solver.solution_report import Solution
 
@@ -80,7 +80,7 @@ def solve(
     elif worst_samples:
         posed, _ = pose_smallest(configured, rounds, epsilons[0] if epsilons else 0.0, watch=watch)
     else:
-        posed = pose_stream(configured) or pose_every_vote(configured)
+        posed = pose_untrained(configured) or pose_every_vote(configured)
     solution = solve_game(posed, rounds=rounds, epsilons=epsilons, delta=delta, watch=watch)
     given = learner if isinstance(learner, str) else configured.name
     return return_unless_interrupted(attrs.evolve(solution, given=given))

@@ -9,8 +9,9 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from contextvars import ContextVar
 from math import inf
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeVar
 
 from arena import Adversary, InvalidArgument, Learner, Referee, play
 from arena.engine import add_games, count_games
@@ -22,6 +23,7 @@ _REASONS = {CALLS: "it would have made more calls than max_calls", SECONDS: "max
 CHECKING_CALLS = 500  # of the checks of a function
 CHECKED_AGAIN = 32  # calls after a refutation, to see that a learner remembers nothing
 _REPEATED = 0.1  # share of games, but at least the first block, that may be played again
+_PROBING = 0.25  # share of a limit for games that only show what is worth playing
 _LONG = 10.0  # seconds, from which on a cost is announced
 _MEASURABLE = 0.02  # seconds that the clock measures well
 _LONG_GAME = 1.0  # seconds, so that its modules do not matter
@@ -31,6 +33,7 @@ _TIMED_CALLS = 1 + _REPETITIONS * (1 + _FEW_GAMES)  # of a function, at most
 _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
 LOGGER = logging.getLogger("audits")
 clock = time.monotonic
+_T = TypeVar("_T")
 
 
 class SupportsIndexing(Protocol):
@@ -58,9 +61,13 @@ class Limits:
         self._end = inf if max_seconds is None else self._begin + max_seconds
         self._stack = ExitStack()
         self._count: Any = None
+        self._probing_calls, self._probing_seconds = 0, 0.0
+        self._probing_rate: float | None = None  # seconds a call
 
     def __enter__(self) -> Self:
         self._count = self._stack.enter_context(count_games())
+        if self.given:
+            self._stack.callback(_limits.reset, _limits.set(self))
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -102,6 +109,25 @@ class Limits:
         each = (now - self._begin) / self.calls if self.calls else 0.0
         return now + calls * each >= self._end
 
+    def try_probing(self, calls: int, probe: Callable[[], _T], time_call: Callable[[], float]) -> _T | None:
+        """What `probe` returns, which makes so many calls, or None if they exceed the share of the limits
+        that is for games that only show what is worth playing. time_call: plays a few, and returns the
+        seconds of one."""
+        if self._probing_rate is None:
+            self._probing_rate = 0.0 if self.max_seconds is None else time_call()
+        seconds = self._probing_seconds + calls * self._probing_rate
+        if self.max_calls is not None and self._probing_calls + calls > _PROBING * self.max_calls:
+            return None
+        if self.max_seconds is not None and seconds > _PROBING * self.max_seconds:
+            return None
+        begin = clock()
+        found = probe()
+        seconds = clock() - begin
+        self._probing_rate = seconds / calls
+        self._probing_calls += calls
+        self._probing_seconds += seconds
+        return found
+
     def find_reached_before(self, calls: int, learner: Learner) -> str:
         """As `find_reached`, with time for the games that are played again at the end."""
         repeated = _REPEATED * (self.calls + calls) if learner.one_call_a_game else 0.0
@@ -123,6 +149,14 @@ class Limits:
     def count_elsewhere(self, calls: int) -> None:
         """Count calls that a worker has made."""
         add_games(calls)
+
+
+_limits: ContextVar[Limits | None] = ContextVar("limits", default=None)
+
+
+def find_limits() -> Limits | None:
+    """Those of the run in progress, if it has any."""
+    return _limits.get()
 
 
 def explain_stop(reached: str) -> str:

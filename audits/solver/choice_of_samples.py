@@ -17,9 +17,8 @@ from audits.exact_loss.answer_paths import AnswerLaws, PresetStates
 from audits.registry.match import find_protocol
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
 from audits.solver.game_value import GameSolution
+from audits.solver.games.query_game import QueryGame, answer_game, number_points
 from audits.solver.linear_game import Watch, drop_dominated, ignore_progress
-from audits.solver.matrix_games import answer_game, number_points
-from audits.solver.posed_games import QueryGame
 
 MOST_POINTS = 4_096  # that are listed as queries
 MOST_SAMPLES = 2_000  # samples whose answers are compared

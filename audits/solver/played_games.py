@@ -6,31 +6,19 @@ first and not later: along the best adversary, and along moves that repeat, alte
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import attrs
 import numpy as np
 
-from arena import (
-    REFEREES,
-    Adversary,
-    Arrive,
-    Example,
-    InvalidArgument,
-    OnlineLaw,
-    Query,
-    Ready,
-    Sample,
-    Train,
-)
+from arena import REFEREES, Adversary, InvalidArgument, Sample
 from arena.players import Moves
 from arena.testing import RATE
 from arena.testing.laws.comparison import compare_with_law
 from arena.testing.laws.goodness_of_fit import Comparison
 from audits.registry.match import find_protocol
 from audits.solver.game_value import END, DecisionGraph
-from audits.solver.posed_games import GameMoves, PosedGame, QueryGame
+from audits.solver.posed_games import GAMES, GameMoves, PosedGame
 
 _SEQUENCES = 32  # of moves in a batch of games, so that games share histories
 
@@ -54,49 +42,6 @@ class _Walk:
         self.score = np.where(self.live & (after == END), self._graph.score[self._node, outcome], self.score)
         self.live = self.live & (after != END)
         self._node = np.where(self.live, after, self._node)
-
-
-def _play_moves(
-    moves: GameMoves,
-    samples: tuple[Any, ...],
-    rounds: int,
-    choose: Callable[[int], tuple[np.ndarray, Any, Any]],
-    follow: Callable[[np.ndarray], None],
-) -> Moves:
-    """Play games. samples: to train on; none online. choose: of the round from 0 on, the move (n,) of each
-    game, and the worlds whose points and labels it makes in worlds 0 and 1. follow: is told outcomes (n,)."""
-    if moves.shown is None:
-        yield Train(*samples)
-        for t in range(rounds):
-            move, first, second = choose(t)
-            reply = yield Query(moves.points[move, first], moves.points[move, second])
-            outcome = np.full(len(move), len(moves.answers) + 1)  # silence, after a halt in a challenge
-            for number, (label, halted) in enumerate(moves.answers):
-                outcome[(reply.label == label) & (reply.halted == halted)] = number
-            outcome[moves.differ[move]] = len(moves.answers)  # withheld
-            follow(outcome)
-        return None
-    known = moves.shown.reshape(1, len(moves.shown), -1)
-
-    def match(shown: np.ndarray) -> np.ndarray:
-        rows = np.asarray(shown, float)
-        return np.asarray((rows.reshape(len(rows), 1, -1) == known).all(axis=2).argmax(axis=1))
-
-    if moves.labels is None:
-        for t in range(rounds):
-            move, *worlds = choose(t)
-            reply = yield Arrive(*(moves.points[move, world][:, None] for world in worlds))
-            follow(match(reply.releases[-1]))
-        return None
-    shown = yield Ready()
-    for t in range(rounds):  # the first decision only asks for h_1; move t makes the example of round t - 1
-        follow(match(shown.hypothesis.concepts))
-        move, *worlds = choose(t)
-        (x, other_x), (y, other_y) = (
-            [part[move, world] for world in worlds] for part in (moves.points, moves.labels)
-        )
-        shown = yield Example(x, y, other_x, other_y)
-    return None
 
 
 @attrs.frozen
@@ -148,7 +93,7 @@ class BestAdversary(Adversary):
                 f"the best adversary of {rounds:,} rounds makes too many different decisions for a file",
                 remedy="Allow fewer rounds.",
             )
-        samples = posed.samples if isinstance(posed, QueryGame) else (None, None)
+        samples = posed.training
         worlds = [_list_plain(moves.points[:, world]) for world in range(2)]
         if moves.labels is not None:
             worlds = [[*zip(x, y, strict=True)] for x, y in zip(worlds, moves.labels.T.tolist(), strict=True)]
@@ -171,11 +116,9 @@ class BestAdversary(Adversary):
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         made = [(decision.world_0, decision.world_1) for decision in self.decisions]
-        points, labels = np.array(made), None
-        if REFEREES[self.protocol].law is OnlineLaw:
-            points, labels = (
-                np.array([[example[part] for example in pair] for pair in made]) for part in range(2)
-            )
+        law = REFEREES[self.protocol].law
+        assert law is not None
+        points, labels = GAMES[law].read_moves(made)
         shown = np.array(self.shown) if self.shown else None
         moves = GameMoves(
             names=(), outcomes=(), points=points, labels=labels, answers=self.answers, shown=shown
@@ -187,7 +130,7 @@ class BestAdversary(Adversary):
         def choose(t: int) -> tuple[np.ndarray, int, np.ndarray]:
             return walk.move, 0, walk.live.astype(int)  # no second challenge in games that have ended
 
-        yield from _play_moves(moves, (self.world_0, self.world_1), self.rounds, choose, walk.follow)
+        yield from GAMES[law].play(moves, (self.world_0, self.world_1), self.rounds, choose, walk.follow)
         return walk.score
 
 
@@ -206,6 +149,7 @@ class PlayedMoves(Adversary):
     games by the decisions of `graph`, if there are any, in the others by one of some sequences of moves.
     world: whose points and labels are taken. sample: to train on, None online."""
 
+    game: type[PosedGame]
     moves: GameMoves
     rounds: int
     world: int
@@ -226,7 +170,7 @@ class PlayedMoves(Adversary):
             return move, self.world, self.world
 
         follow = (lambda outcome: None) if walk is None else walk.follow
-        yield from _play_moves(self.moves, (self.sample,), self.rounds, choose, follow)
+        yield from self.game.play(self.moves, (self.sample,), self.rounds, choose, follow)
         return np.zeros(games)
 
     def _draw_sequence(self, kind: int, rng: np.random.Generator) -> np.ndarray:
@@ -247,8 +191,7 @@ def compare_solved_game(
     learner = posed.learner
     worlds = []
     for world in range(2):
-        sample = posed.samples[world] if isinstance(posed, QueryGame) else None
-        adversary = PlayedMoves(moves, rounds, world, sample, graph)
+        adversary = PlayedMoves(type(posed), moves, rounds, world, posed.training[world], graph)
         kind = find_protocol(learner, posed.law)
         assert kind is not None
         referee = kind.with_rounds(rounds)

@@ -1,22 +1,23 @@
-"""Games to solve: what the worlds are, and what an adversary does and sees."""
+"""Games to solve: what the worlds are, and what an adversary does and sees; one class for each kind of output
+distribution that learners declare, as in `audits.solver.games`."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Self
 
 import attrs
 import numpy as np
 
-from arena import AnswerLaw, Learner, OnlineLaw, PrivacyUnit, Sample, StreamLaw
+from arena import AnswerLaw, Learner, PrivacyUnit, Sample, Unsupported
+from arena.players import Moves
 from arena.referees.referee import LawKind
-from arena.referees.stream_moves import DeclaresStreamLaw
-from arena.referees.transcript import describe_answer, format_value
-from arena.sample import format_point
-from audits.exact_loss.answer_paths import AnswerLaws
-from audits.registry.match import find_protocol
 from audits.solver.linear_game import LinearGame, Watch, ignore_progress
-from audits.solver.matrix_games import answer_game, challenge_game, online_game, stream_game
+
+_MOST_STATES = 20_000  # hidden states; more take gigabytes
+GAMES: dict[LawKind, type[PosedGame]] = {}  # by the kind of output distribution
+Choice = tuple[np.ndarray, Any, Any]
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -57,95 +58,97 @@ class PosedGame(ABC):
     settings: dict[str, str] = attrs.field(factory=dict)
     measured: str = ""
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        GAMES[cls.law] = cls  # attrs makes a second class of it
+
+    @classmethod
+    def pose(cls, learner: Learner) -> Self | None:
+        """The game of a learner without training sample; None if it plays no such game."""
+        return None
+
+    @property
+    def training(self) -> tuple[Sample | None, Sample | None]:
+        """The training sample of each world."""
+        return None, None
+
     @abstractmethod
     def build(self, rounds: int, watch: Watch = ignore_progress) -> tuple[LinearGame, GameMoves, PrivacyUnit]:
         """The game of T rounds as matrices, its moves, and in what the worlds differ. Raises: Unsupported if
         a distribution is unknown, or the game is too large."""
 
+    @staticmethod
+    @abstractmethod
+    def play(
+        moves: GameMoves,
+        samples: tuple[Any, ...],
+        rounds: int,
+        choose: Callable[[int], Choice],
+        follow: Callable[[np.ndarray], None],
+    ) -> Moves:
+        """Play games. samples: to train on, if any. choose: of the round from 0 on, the move (n,) of each
+        game, and the worlds whose points and labels it makes in worlds 0 and 1. follow: is told outcomes
+        (n,)."""
 
-@attrs.frozen(eq=False, kw_only=True)
-class QueryGame(PosedGame):
-    """Training samples of worlds 0 and 1, and points (p, ...) that may be queried.
-    If the samples are equal, the worlds differ in the query of one round instead. names: of the points."""
-
-    law = AnswerLaw
-
-    samples: tuple[Sample, Sample]
-    points: np.ndarray
-    names: tuple[str, ...] | None = None
-
-    def build(self, rounds: int, watch: Watch = ignore_progress) -> tuple[LinearGame, GameMoves, PrivacyUnit]:
-        if self.samples[0] == self.samples[1]:
-            unit = PrivacyUnit.QUERY
-            game, points = challenge_game(self.learner, self.samples[0], self.points, rounds, watch)
-        else:
-            unit = PrivacyUnit.TRAINING_EXAMPLE
-            game, queries = answer_game(self.learner, self.samples, self.points, rounds, watch)
-            points = np.stack([queries, queries], axis=1)
-        texts = map(format_point, self.points) if self.names is None else self.names
-        names = dict(zip(map(_key, self.points), texts, strict=True))
-        answers = AnswerLaws(self.learner).of(self.samples[0]).outcomes
-        moves = GameMoves(
-            points=points,
-            names=tuple(_join(*(names[_key(point)] for point in pair)) for pair in points),
-            outcomes=(*(describe_answer(*answer) for answer in answers), "withheld", "silence"),
-            answers=tuple((int(label), bool(halts)) for label, halts in answers),
-        )
-        return game, moves, unit
+    @staticmethod
+    def read_moves(made: Sequence[tuple[Any, Any]]) -> tuple[np.ndarray, np.ndarray | None]:
+        """The points and labels, as in `GameMoves`, of what is done in both worlds, as plain data."""
+        return np.array(made), None
 
 
-@attrs.frozen(eq=False, kw_only=True)
-class ExampleGame(PosedGame):
-    """Examples of an online learner's domain, which differ between the worlds in one round."""
-
-    law = OnlineLaw
-
-    def build(self, rounds: int, watch: Watch = ignore_progress) -> tuple[LinearGame, GameMoves, PrivacyUnit]:
-        game, points, labels = online_game(self.learner, rounds)
-        hypotheses = self.learner.online_law().hypotheses.concepts  # type: ignore[attr-defined]
-        names = (
-            _join(*(f"({format_point(point)}, {label})" for point, label in zip(*pair, strict=True)))
-            for pair in zip(points, labels, strict=True)
-        )
-        moves = GameMoves(
-            points=points,
-            labels=labels,
-            names=tuple(names),
-            outcomes=(*(f"h = {format_point(concept)}" for concept in hypotheses), "over"),
-            shown=hypotheses,
-        )
-        return game, moves, PrivacyUnit.STREAM_EXAMPLE
-
-
-@attrs.frozen(eq=False, kw_only=True)
-class StreamGame(PosedGame):
-    """Records of a stream, which differ between the worlds in one round."""
-
-    law = StreamLaw
-
-    def build(self, rounds: int, watch: Watch = ignore_progress) -> tuple[LinearGame, GameMoves, PrivacyUnit]:
-        game, records, values = stream_game(self.learner, rounds, watch)
-        moves = GameMoves(
-            points=records,
-            names=tuple(_join(*map(format_point, pair)) for pair in records),
-            outcomes=(*map(format_value, values), "over"),
-            shown=values,
-        )
-        return game, moves, PrivacyUnit.STREAM_EXAMPLE
-
-
-def pose_stream(learner: Learner) -> PosedGame | None:
+def pose_untrained(learner: Learner) -> PosedGame | None:
     """The game of a learner without training sample, online or of streams; None if it has one."""
-    if find_protocol(learner, OnlineLaw) is not None:
-        return ExampleGame(learner=learner, text="examples of its domain, which differ in one round")
-    if find_protocol(learner, StreamLaw) is not None or isinstance(learner, DeclaresStreamLaw):
-        return StreamGame(learner=learner, text="streams of records, which differ in one round")
-    return None
+    posed = (kind.pose(learner) for kind in GAMES.values())
+    return next((game for game in posed if game is not None), None)
 
 
-def _join(first: str, second: str) -> str:
+# --- what games have in common ------------------------------------------------------------------------------
+
+
+def place_states(laws: Sequence[AnswerLaw]) -> tuple[np.ndarray, list[slice]]:
+    """The start and the place of the states of each law: side by side, unless they are equally many."""
+    starts = [np.asarray(law.start(), float) for law in laws]
+    sizes = [len(start) for start in starts]
+    if max(sizes) > _MOST_STATES:
+        raise Unsupported(
+            f"the learner's answers depend on more than {_MOST_STATES:,} hidden states",
+            value=f"{max(sizes):,}",
+            remedy="Give it fewer examples, teachers or halts.",
+        )
+    if len({*sizes}) == 1:
+        return np.array(starts), [slice(0, sizes[0])] * len(laws)
+    ends = np.cumsum(sizes)
+    places = [slice(int(end) - size, int(end)) for end, size in zip(ends, sizes, strict=True)]
+    start = np.zeros((len(laws), int(ends[-1])))
+    for row, place, own in zip(start, places, starts, strict=True):
+        row[place] = own
+    return start, places
+
+
+def step_law_at(law: AnswerLaw, point: np.ndarray, place: slice, measures: np.ndarray) -> np.ndarray:
+    return step_law(law, np.repeat(point, len(measures), axis=0), place, measures)
+
+
+def step_law(law: AnswerLaw, points: np.ndarray, place: slice, measures: np.ndarray) -> np.ndarray:
+    after = np.zeros((len(law.outcomes), *measures.shape))
+    after[:, :, place] = law.step(measures[:, place], points)
+    return after
+
+
+def check_rounds(learner: Learner, most: int | None, rounds: int) -> None:
+    if most is not None and rounds > most:
+        raise Unsupported(
+            f"a game of {learner.own_name} has at most {most:,} rounds with these settings", value=rounds
+        )
+
+
+def match_shown(shown: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """(n,): which of the values or concepts (k, ...) that can be shown is shown in each game."""
+    rows = np.asarray(shown, float)
+    same = rows.reshape(len(rows), 1, -1) == known.reshape(1, len(known), -1)
+    return np.asarray(same.all(axis=2).argmax(axis=1))
+
+
+def join_names(first: str, second: str) -> str:
+    """The name of a move by those of what it does in both worlds."""
     return first if first == second else f"{first} or {second}"
-
-
-def _key(point: np.ndarray) -> bytes:
-    return np.asarray(point, float).tobytes()

@@ -235,11 +235,11 @@ def _find_delta_star(match: Match, epsilon: float) -> tuple[float | None, str]:
     """δ*, the least δ at ε that holds against every adversary of a few rounds, or None and the reason."""
     from audits.solver.belief_graph import GraphLimits  # slow to import
     from audits.solver.choice_of_samples import pose_against
-    from audits.solver.posed_games import pose_stream
+    from audits.solver.posed_games import pose_untrained
     from audits.solver.solution import TOLERANCE, solve
 
     try:
-        posed = pose_stream(match.learner) or pose_against(match.learner, match.adversary)
+        posed = pose_untrained(match.learner) or pose_against(match.learner, match.adversary)
         limits = GraphLimits(pairs=_MAX_PAIRS)
         solution = solve(posed, rounds=SOLVED_ROUNDS, epsilons=(epsilon,), limits=limits, search=False)
     except ArenaError as error:

@@ -44,7 +44,7 @@ from audits.registry.players import (  # noqa: E402
     configure_learner,
 )
 from audits.solver.choice_of_samples import pose_every_vote  # noqa: E402
-from audits.solver.posed_games import QueryGame  # noqa: E402
+from audits.solver.games.query_game import QueryGame  # noqa: E402
 from audits.solver.solution import solve  # noqa: E402
 
 RARE = 1e-3  # of the largest δ

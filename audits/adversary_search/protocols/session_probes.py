@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import attrs
@@ -21,6 +21,7 @@ from arena.released.encoding import hash_values, is_category
 from arena.schemas.schema import spread_out
 from audits.adversary_search.code_constants import list_code_values
 from audits.adversary_search.records.field_values import list_fields, list_prominent, offer_constants
+from audits.runs.limits import Limits, find_limits, time_game
 
 MOST_QUERIES = 64  # that are probed
 _FEW, _MANY = 4, 24  # games in each world, in which each query is asked
@@ -40,8 +41,9 @@ class Queries:
     first. opposites: two of these each, with larger and smaller replies in world 1, the most alike first,
     since what else changes them then cancels. still: the others.
     level: about the middle of the replies that are numbers. effect: of the clearest, in standard deviations;
-    contrast: of the less clear of two that differ in both directions. coins: whether all are 0 or 1, or no
-    numbers; rare: of these for each usual reply the query that has another least often."""
+    contrast: of the less clear of two that differ in both directions. fixed: of those that always have the
+    same reply, whatever the data, one for each reply, the rarest first; they may be orders. coins: if all
+    are 0 or 1, or no numbers; rare: of these for each usual reply the query that has another least often."""
 
     telling: tuple[Any, ...] = ()
     opposites: tuple[tuple[Any, Any], ...] = ()
@@ -49,6 +51,7 @@ class Queries:
     level: float = 0.5
     effect: float = 0.0
     contrast: float = 0.0
+    fixed: tuple[Any, ...] = ()
     coins: bool = False
     rare: tuple[Any, ...] = ()
 
@@ -63,7 +66,7 @@ class _Prober(Adversary):
     kind: Any = attrs.field(default=None, eq=key_query)
 
     name = "prober"
-    protocols = ("Session",)
+    protocols = (Session.name,)
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         yield Train(self.world_0, self.world_1)
@@ -107,23 +110,34 @@ def _write_query(place: int, query: Any) -> Any:
     return query
 
 
-@lru_cache(maxsize=512)
 def probe_queries(learner: Any, world_0: Records, world_1: Records, kind: Any = None) -> Queries:
-    """What the queries show of these datasets, in sessions of their own or, with a kind, of one opened. Those
-    that tell them apart are tried again with another value in each of their fields."""
+    """What the queries show of these datasets, in sessions of their own or, with a kind, of one opened, as
+    far as the limits of a run allow. Those that tell the datasets apart are tried again with another value in
+    each of their fields."""
+    return _probe_queries(learner, world_0, world_1, kind, find_limits())
+
+
+@lru_cache(maxsize=512)  # what limits have left out is left out in their own run only
+def _probe_queries(
+    learner: Any, world_0: Records, world_1: Records, kind: Any, limits: Limits | None
+) -> Queries:
     queries = list_queries(learner)
-    if learner.vectorised:
-        return Queries(telling=queries, still=queries)
     prober = _Prober(queries, world_0, world_1, kind)
-    found = _probe(learner, prober, _FEW)
+    found = None if learner.vectorised else _probe(learner, prober, _FEW, limits)
+    if found is None:
+        return Queries(telling=queries, still=queries)
     if found.coins:  # which seldom come out otherwise
-        found = _probe(learner, prober, _MANY)
+        found = _probe(learner, prober, _MANY, limits) or found
     varied = list(_vary_fields(learner, found.telling[:_MOST_VARIED]))
-    if not varied:
-        return found
     chosen = tuple({key_query(query): query for query in [*found.telling[:8], *varied]}.values())
-    better = _probe(learner, _Prober(chosen, world_0, world_1, kind), _MANY)
-    return attrs.evolve(better, still=tuple([*found.still, *better.still][:MOST_QUERIES]))
+    better = _probe(learner, attrs.evolve(prober, queries=chosen), _MANY, limits) if varied else None
+    return (
+        found
+        if better is None
+        else attrs.evolve(
+            better, still=tuple([*found.still, *better.still][:MOST_QUERIES]), fixed=found.fixed
+        )
+    )
 
 
 def _vary_fields(learner: Any, queries: Sequence[Any]) -> Iterator[Any]:
@@ -138,13 +152,20 @@ def _vary_fields(learner: Any, queries: Sequence[Any]) -> Iterator[Any]:
                     yield schema.form.with_field(query, name, value)
 
 
-def _probe(learner: Any, prober: _Prober, number: int) -> Queries:
-    """What so many games of each query in each world show."""
+def _probe(learner: Any, prober: _Prober, number: int, limits: Limits | None) -> Queries | None:
+    """What so many games of each query in each world show; None if the limits do not allow them."""
     queries = prober.queries
     games = number * len(queries)
-    replies = [
-        _read_last(learner, prober, np.full(games, world, bool), len(queries)) for world in (False, True)
-    ]
+
+    def play_worlds() -> list[tuple[np.ndarray, np.ndarray]]:
+        return [
+            _read_last(learner, prober, np.full(games, world, bool), len(queries)) for world in (False, True)
+        ]
+
+    time_one = partial(time_game, learner, attrs.evolve(prober, queries=queries[:1]), Session())
+    replies = play_worlds() if limits is None else limits.try_probing(2 * games, play_worlds, time_one)
+    if replies is None:
+        return None
     hashes, numbers = (np.stack(each) for each in zip(*replies, strict=True))
     is_number = np.isfinite(numbers).all(axis=(0, 1))
     known = np.where(is_number, numbers, 0.0)
@@ -159,16 +180,30 @@ def _probe(learner: Any, prober: _Prober, number: int) -> Queries:
     told = [place for place in order.tolist() if clear[place]]
     finite = numbers[np.isfinite(numbers)]
     usual = np.sort(hashes[0], axis=0)[number // 2]
+    still = [place for place, is_clear in enumerate(clear) if not is_clear]
     least = {usual[place]: queries[place] for place in told} if coins.all() else {}
     return Queries(
         telling=tuple(queries[place] for place in told),
         opposites=_pair_queries(*([queries[p] for p in told if sign * change[p] > 0] for sign in (1, -1))),
-        still=tuple(query for query, is_clear in zip(queries, clear, strict=True) if not is_clear),
+        still=tuple(queries[place] for place in still),
+        fixed=tuple(queries[place] for place in _find_fixed(np.concatenate(hashes), still)),
         level=float(np.median(finite)) if len(finite) else 0.5,
         coins=bool(coins.all()),
         rare=tuple(least.values())[:2],
         effect=float(max(effect.max(), 0.0)),
         contrast=float(min(max(np.where(sign * change > 0, effect, 0.0).max(), 0.0) for sign in (1, -1))),
+    )
+
+
+def _find_fixed(hashes: np.ndarray, places: Sequence[int]) -> list[int]:
+    """Of the queries at these places with one reply in all games, one for each reply but the most usual of
+    all, the rarest first. hashes: (games, q) of the replies."""
+    values, counts = np.unique(hashes, return_counts=True)
+    number = dict(zip(values.tolist(), counts.tolist(), strict=True))
+    fixed = {hashes[0, place]: place for place in places if (hashes[:, place] == hashes[0, place]).all()}
+    usual = values[counts.argmax()]
+    return sorted(
+        (place for value, place in fixed.items() if value != usual), key=lambda p: number[hashes[0, p]]
     )
 
 

@@ -149,12 +149,14 @@ def _list_plans(found: Queries, rounds: int) -> Iterator[Plan]:
     if found.opposites:
         two = ask(*found.opposites[0])
         yield "in turn", found.contrast, tuple(islice(cycle(two), min(rounds, _IN_TURN)))
+    for name, order in zip(("ordered", "ordered, too"), found.fixed, strict=False):
+        yield name, effect, tuple(islice(cycle(ask(first, order)), min(rounds, ROUNDS)))
     yield "again", effect, ask(first, times=min(rounds, 8))
     yield "often", effect, ask(first, times=min(rounds, _OFTEN))
     for name, query in zip(("rare", "rare, too"), found.rare, strict=False):
         yield name, effect, ask(query, times=rounds)
     yield "after one", effect, (*ask(*still[:1]), *ask(first))
-    yield "all", effect, ask(*telling, *telling[:2])
+    yield "all", effect * np.sqrt(len(telling)), ask(*telling, *telling[:2])
     if still and rounds > _WAIT:
         yield "late", effect, (*ask(still[0], times=_WAIT), *ask(first))
 
@@ -251,10 +253,14 @@ def _draw_steps(draw: st.DrawFn, found: Queries, every: Sequence[Any], limit: in
     kinds = [list_of(ask, _MOST_STEPS)] * 2
     adaptive = st.builds(AskByReplies, query, query, times, _MEMORIES, above=level)
     kinds.append(list_of(st.one_of(ask, adaptive), _MOST_STEPS))
+    number = sample_from([number for number in _PAIRS_OF_QUERIES if 2 * number <= limit] or [1])
+    pairs = [st.tuples(telling, query)]
     if found.opposites:
-        number = sample_from([number for number in _PAIRS_OF_QUERIES if 2 * number <= limit] or [1])
-        two = st.tuples(sample_from(found.opposites), number)
-        kinds.append(two.map(lambda drawn: [AskQuery(query) for query in drawn[0]] * drawn[1]))
+        pairs.append(sample_from(found.opposites))
+    in_turn = st.tuples(choose_from(pairs), number)
+    kinds.append(
+        in_turn.map(lambda drawn: [AskQuery(query, above=found.level) for query in drawn[0]] * drawn[1])
+    )
     return shorten_steps(draw(choose_from(kinds)), limit)
 
 

@@ -8,16 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import strategies as st
-from support.flawed_sessions import AGES, CASES, HalfOdometer, Odometer, Server, SessionCase
+from support.flawed_sessions import AGES, CASES, DIGITS, HalfOdometer, Odometer, Server, SessionCase
 from support.paths import ROOT
 
 import audits
 from arena import InvalidArgument, Learner, Session, play
 from arena.records import Records
-from audits.adversary_search import SPACES, Script
+from audits.adversary_search import SPACES, Script, SearchTarget
+from audits.adversary_search.evidence import weigh_games
 from audits.adversary_search.protocols.session_probes import list_alike, list_queries, probe_queries
 from audits.adversary_search.protocols.session_scripts import AskByReplies, AskQuery, OpenSession
 from audits.distinguishers.view_features import view_features
+from audits.runs import limits
 
 BY_NAME = {case.name: case for case in CASES}
 QUICK = ("exhausted", "sums", "seeded", "empty", "flipped", "shared")
@@ -53,10 +55,10 @@ def test_no_twin_is_refuted(name: str) -> None:
 @pytest.mark.thorough
 def test_a_twin_is_not_refuted() -> None:
     case = BY_NAME["sums"]
-    assert not audits.search(make(case, case.twin), examples=40).refuted
+    assert not audits.search(make(case, case.twin), examples=10).refuted
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_an_odometer_that_reports_half_is_refuted_and_a_true_one_is_not() -> None:
     settings: dict[str, Any] = {
         "data": AGES,
@@ -67,7 +69,7 @@ def test_an_odometer_that_reports_half_is_refuted_and_a_true_one_is_not() -> Non
     result = audits.search(audits.session(HalfOdometer, **settings), examples=20)
     assert result.refuted
     assert result.games <= 2_000
-    assert not audits.search(audits.session(Odometer, **settings), examples=10).refuted
+    assert not audits.search(audits.session(Odometer, **settings), examples=5).refuted
 
 
 def test_probing_finds_what_differs() -> None:
@@ -98,6 +100,70 @@ def test_queries_that_no_code_can_write_are_named_by_their_place() -> None:
     learner = audits.session(Applied, data=AGES, ask=[len, lambda data: sum(data)], epsilon=1.0)
     assert list(map(repr, list_queries(learner))) == ["QueryAt(0)", "QueryAt(1)"]
     assert audits.search(learner, examples=30).refuted  # one more record, or a larger one, by noise of 4
+
+
+class Renewed(Server):
+    """Says once that a count exceeds a noisy threshold, or again after the order that draws a new one."""
+
+    renews = True
+
+    def prepare(self) -> None:
+        self.bar = 2 + self.rng.laplace(scale=2.0)
+        self.done = False
+
+    def ask(self, query: int) -> bool | None:
+        if query < 0 and self.renews:
+            self.prepare()
+        if query < 0 or self.done:
+            return None
+        self.done = bool(self.count(query) + self.noise(query) >= self.bar)
+        return self.done
+
+
+class RenewedTwin(Renewed):
+    renews = False
+
+
+@pytest.mark.thorough
+def test_orders_are_found_and_given_in_turn_with_queries() -> None:
+    case = SessionCase("renewed", Renewed, RenewedTwin, DIGITS, st.integers(-1, 2))
+    flawed, twin = make(case, case.flawed), make(case, case.twin)
+    assert probe_queries(flawed, Records([]), Records([2])).fixed == (-1,)
+    in_turn = next(script for script in SPACES["Session"].obvious(flawed, "Session") if len(script.steps) > 9)
+
+    def weigh(learner: Learner) -> float:
+        target = SearchTarget(learner=learner, claim=learner.claim, pairs=2_048, seed=0)
+        return weigh_games(target, in_turn, pairs=2_048, stage="test").z
+
+    assert weigh(flawed) > 4.0
+    assert weigh(twin) < 2.0
+
+
+NOW = [0.0]
+
+
+class Slow(Server):
+    """A query takes 10 ms, by a clock that only queries move."""
+
+    def answer(self, query: int) -> float:
+        NOW[0] += 0.01
+        return float(super().answer(query))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("limit", [{"max_seconds": 25}, {"max_seconds": 150}, {"max_calls": 900}])
+def test_probing_leaves_time_to_play(limit: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    NOW[0] = 0.0
+    monkeypatch.setattr(limits, "clock", lambda: NOW[0])
+    learner = make(BY_NAME["refunded"], Slow)
+    with limits.Limits() as counted:
+        result = audits.search(learner, announce=lambda text: None, **limit)
+    assert result.examples > 0
+    assert {result.stopped} == set(limit)
+    assert counted.calls <= limit.get("max_calls", 10**6)
+    assert 2 * result.games >= 0.2 * counted.calls
+    found = probe_queries(learner, Records([]), Records([50]))  # without limits, it is probed all the same
+    assert min(found.telling) >= 50 > max(found.still)
 
 
 def test_several_methods_are_asked_by_name() -> None:
@@ -136,7 +202,7 @@ class OneCoin(Private):
 def test_claims_may_protect_queries() -> None:
     given: dict[str, Any] = {"data": AGES, "ask": st.integers(0, 9), "epsilon": 1.0, "protects": "queries"}
     assert audits.search(audits.session(OneCoin, **given), examples=60).refuted
-    assert not audits.search(audits.session(Private, **given), examples=30).refuted
+    assert not audits.search(audits.session(Private, **given), examples=10).refuted
 
 
 @pytest.mark.parametrize("games", [2, 40])
@@ -218,7 +284,7 @@ def test_objects_that_cannot_be_asked_are_refused() -> None:
 GUIDE = ROOT / "docs" / "guides" / "audit_an_interactive_system.md"
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_the_code_of_the_guide_finds_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
     server, odometer, _, streams = re.findall(
         r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL

@@ -204,15 +204,23 @@ def test_a_number_of_a_release_is_the_same_whatever_other_games_release(others: 
     assert read_number(Published((encode_values([[], []]),)), -1).tolist() == [0.0, 0.0]
 
 
+LONG_SEARCHES = ("Popular", "Levels")
+
+
 def search(make: Any, case: StreamCase, **settings: Any) -> Any:
     claim = {"epsilon": case.epsilon, "neighbours": case.neighbours}
     return audits.search(audits.stream(make), data=case.records, **claim, **settings)
 
 
-@pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize(
-    "seed",
-    [pytest.param(0, marks=pytest.mark.thorough), *(pytest.param(s, marks=pytest.mark.slow) for s in (1, 2))],
+    ("name", "seed"),
+    [
+        pytest.param(
+            name, seed, marks=pytest.mark.slow if seed or name in LONG_SEARCHES else pytest.mark.thorough
+        )
+        for seed in range(3)
+        for name in CASES
+    ],
 )
 def test_flawed_streams_of_users_are_refuted(name: str, seed: int) -> None:
     found = search(CASES[name].flawed, CASES[name], seed=seed)

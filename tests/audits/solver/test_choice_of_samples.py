@@ -14,7 +14,7 @@ from audits.registry.players import configure_adversary, configure_learner
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
 from audits.solver.choice_of_samples import list_queries, pose_against, pose_smallest
 from audits.solver.game_value import GameSolution
-from audits.solver.matrix_games import answer_game
+from audits.solver.games.query_game import answer_game
 
 TWO = {"concepts": "thresholds:1..2"}
 

@@ -12,14 +12,15 @@ from arena import PrivacyUnit, Sample, Unsupported
 from arena.referees import REFEREES, Figure1
 from audits.exact_loss.view_laws import view_law
 from audits.registry.players import configure_adversary, configure_learner
-from audits.solver import matrix_games
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
 from audits.solver.choice_of_samples import pose_against, pose_every_vote
 from audits.solver.game_value import GameSolution, end_before_second_challenge, extract_decisions
+from audits.solver.games import online_game as online_games
+from audits.solver.games.online_game import ExampleGame, online_game
+from audits.solver.games.query_game import QueryGame, answer_game, challenge_game
 from audits.solver.linear_game import LinearGame
-from audits.solver.matrix_games import answer_game, challenge_game, online_game
 from audits.solver.played_games import BestAdversary
-from audits.solver.posed_games import ExampleGame, PosedGame, QueryGame
+from audits.solver.posed_games import PosedGame
 
 EPSILONS = np.array([0.0, 0.1, 0.3])
 TWO_POINTS, THREE_POINTS = {"concepts": "thresholds:1..2"}, {"concepts": "thresholds:1..3"}
@@ -288,7 +289,7 @@ def test_one_example_stands_for_all_with_the_same_effect() -> None:
 
 def test_a_game_that_is_too_large_is_refused_with_a_size_that_works(monkeypatch: pytest.MonkeyPatch) -> None:
     learner = configure_learner("weighted-majority", THREE_POINTS | {"rounds": 4})
-    monkeypatch.setattr(matrix_games, "MOST_STATES", 30)
+    monkeypatch.setattr(online_games, "MOST_STATES", 30)
     with pytest.raises(Unsupported, match="63 states within 4 rounds") as error:
         online_game(learner, 4)
     assert "Solve at most 3 rounds" in str(error.value)

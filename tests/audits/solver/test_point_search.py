@@ -12,8 +12,8 @@ from audits.solver.belief_graph import BeliefGraph, GraphLimits, TooManyBeliefs
 from audits.solver.belief_points import BeliefPoints, FinalRounds
 from audits.solver.bounds import Bounds, GraphBounds, RestartBounds, find_restart
 from audits.solver.game_value import END, DecisionGraph, FamilyValues
+from audits.solver.games.query_game import answer_game
 from audits.solver.linear_game import LinearGame
-from audits.solver.matrix_games import answer_game
 from audits.solver.point_search import SearchBounds, SearchLimits
 from audits.solver.solution import find_bounds
 from tests.audits.solver.test_game_value import (

@@ -14,7 +14,7 @@ from arena import Unsupported
 from audits.registry.players import configure_learner
 from audits.solver.belief_graph import GraphLimits
 from audits.solver.choice_of_samples import pose_every_vote
-from audits.solver.posed_games import QueryGame
+from audits.solver.games.query_game import QueryGame
 from audits.solver.solution import solve
 from audits.solver.solution_report import Outcome
 

@@ -15,8 +15,8 @@ import audits
 from arena import Claim, Learner, NotConforming, Stream, StreamLaw, Unsupported, play
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
 from audits.solver.game_value import GameSolution
-from audits.solver.matrix_games import stream_game
-from audits.solver.posed_games import pose_stream
+from audits.solver.games.stream_game import stream_game
+from audits.solver.posed_games import pose_untrained
 from audits.solver.solution_report import Outcome
 from learners.streams.base import StreamLearner, claim_pure
 from learners.streams.counters import AnnouncedSampling, CountAlarm, CountAlarmLaw, TreeCounter
@@ -227,7 +227,7 @@ def test_a_wrong_law_is_noticed(learner: Learner, message: str) -> None:
     ],
 )
 def test_other_learners_are_refused(learner: Learner, message: str) -> None:
-    posed = pose_stream(learner)
+    posed = pose_untrained(learner)
     assert posed is not None
     with pytest.raises(Unsupported) as error:
         posed.build(4)

@@ -32,7 +32,7 @@ from arena.concepts import FiniteClass, Intervals, Rectangles, Thresholds
 from arena.testing import check_learner
 from audits.solver.belief_graph import BeliefGraph, GraphLimits
 from audits.solver.game_value import GameSolution
-from audits.solver.matrix_games import online_game
+from audits.solver.games.online_game import online_game
 from learners.online.agnostic_batched import AgnosticBatched
 from learners.online.agnostic_experts import FRESH, LAZY, AgnosticExperts
 from learners.online.conservative import Halving, Soa, SparseMajorityLearner

@@ -133,10 +133,10 @@ def test_too_many_views_are_not_listed() -> None:
     assert len(list_releases(CountAlarm().stream_law(), np.zeros(100)).values) == 101
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_announced_sampling_is_private_for_fixed_streams_only() -> None:
     learner = FlawedSampling(rounds=100)
-    fixed = audits.audit(learner, EventSwap(learner=learner), protocol="FixedStream", games=100_000)
+    fixed = audits.audit(learner, EventSwap(learner=learner), protocol="FixedStream", games=20_000)
     adaptive = audits.audit(learner, AnnouncedSwap(learner=learner), protocol="Stream", games=20_000)
     assert fixed.delta == adaptive.delta
     assert not fixed.refuted

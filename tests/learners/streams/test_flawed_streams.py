@@ -29,7 +29,9 @@ FLAWED: list[Any] = [*(FlawedTree(flaw=flaw) for flaw in TREE_FLAWS), *map(make_
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("learner", [*FLAWED, FlawedSampling(rounds=20)], ids=str)
+@pytest.mark.parametrize(
+    "learner", [*FLAWED, pytest.param(FlawedSampling(rounds=20), marks=pytest.mark.slow)], ids=str
+)
 def test_a_search_refutes_it(learner: Learner) -> None:
     assert audits.search(learner).refuted
 
