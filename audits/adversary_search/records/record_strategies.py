@@ -218,13 +218,9 @@ def _draw_value(pool: Sequence[Any]) -> Strategy:
 def _neighbouring_vectors(draw: st.DrawFn, schema: Schema, relation: Relation) -> tuple[Records, Records]:
     """Vectors of which one differs in one entry, in some or in all, by as much as the relation allows."""
     length = len(schema.examples[0])
-    entries = sorted({value for record in schema.examples for value in record}, key=abs)[:MOST_VALUES]
+    entry = _draw_value(sorted({value for record in schema.examples for value in record}, key=abs))
     equal = draw(st.booleans())
-    first = (
-        [draw(st.sampled_from(entries))] * length
-        if equal
-        else [draw(st.sampled_from(entries)) for _ in range(length)]
-    )
+    first = [draw(entry)] * length if equal else [draw(entry) for _ in range(length)]
     changed = draw(st.sampled_from(sorted({1, length, 2, max(1, length // 2)} & set(range(1, length + 1)))))
     step = find_step(relation, changed)
     signs = draw(st.sampled_from([(1, 1), (-1, -1), (1, -1), (-1, 1)]))
