@@ -38,7 +38,8 @@ _MOST_COMBINED = 24  # queries whose fields are the ends of their ranges
 class Queries:
     """What probing has shown of the queries of a learner. telling: those whose replies differ, the clearest
     first. opposites: two of these each, with larger and smaller replies in world 1, the most alike first,
-    since what else changes them then cancels. still: the others.
+    since what else changes them then cancels. still: the others. odd: those without a number in reply, such
+    as errors and refusals, where others have one.
     level: about the middle of the replies that are numbers. effect: of the clearest, in standard deviations;
     contrast: of the less clear of two that differ in both directions. coins: whether all are 0 or 1, or no
     numbers; rare: of these for each usual reply the query that has another least often."""
@@ -46,6 +47,7 @@ class Queries:
     telling: tuple[Any, ...] = ()
     opposites: tuple[tuple[Any, Any], ...] = ()
     still: tuple[Any, ...] = ()
+    odd: tuple[Any, ...] = ()
     level: float = 0.5
     effect: float = 0.0
     contrast: float = 0.0
@@ -123,7 +125,8 @@ def probe_queries(learner: Any, world_0: Records, world_1: Records, kind: Any = 
         return found
     chosen = tuple({key_query(query): query for query in [*found.telling[:8], *varied]}.values())
     better = _probe(learner, _Prober(chosen, world_0, world_1, kind), _MANY)
-    return attrs.evolve(better, still=tuple([*found.still, *better.still][:MOST_QUERIES]))
+    still = tuple([*found.still, *better.still][:MOST_QUERIES])
+    return attrs.evolve(better, still=still, odd=found.odd)
 
 
 def _vary_fields(learner: Any, queries: Sequence[Any]) -> Iterator[Any]:
@@ -164,6 +167,7 @@ def _probe(learner: Any, prober: _Prober, number: int) -> Queries:
         telling=tuple(queries[place] for place in told),
         opposites=_pair_queries(*([queries[p] for p in told if sign * change[p] > 0] for sign in (1, -1))),
         still=tuple(query for query, is_clear in zip(queries, clear, strict=True) if not is_clear),
+        odd=tuple(q for q, is_odd in zip(queries, ~is_number & is_number.any(), strict=True) if is_odd),
         level=float(np.median(finite)) if len(finite) else 0.5,
         coins=bool(coins.all()),
         rare=tuple(least.values())[:2],

@@ -51,7 +51,7 @@ _SIZES = (
     60,
 )  # of most lists, since each record matters more in small ones
 _COUNTS = (1, 1, 1, 2, 3, 5, 7)
-_MOST_RUNS = 6
+_MOST_RUNS = (6, 6, 20)  # of records that are alike
 
 
 def neighbouring_records(
@@ -140,10 +140,11 @@ def _draw_other(draw: Any, schema: Schema, records: Strategy, old: Any) -> Any:
 def _draw_runs(draw: st.DrawFn, records: Strategy, least: int, sizes: Sequence[int]) -> Runs:
     """Runs of records, at least so many in all."""
     size = max(least, draw(st.sampled_from([least, *_SIZES, *sizes])))
+    most = draw(st.sampled_from(_MOST_RUNS))
     runs: list[tuple[Any, int]] = []
     left = size
     while left > 0:
-        full = len(runs) + 1 == _MOST_RUNS
+        full = len(runs) + 1 == most
         count = left if full else min(left, draw(st.sampled_from(_COUNTS)))
         runs.append((draw(records), count))
         left -= count
