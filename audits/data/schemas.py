@@ -211,7 +211,7 @@ def vector(
         min_size=1,
         max_size=1,
         relation=relation,
-        examples=tuple((value,) * length for value in pool[:MOST_EXAMPLES]),
+        examples=tuple((value,) * length for value in choose_examples(pool)),
     )
     return _register(schema, st.tuples(*[entries.map(float)] * length))
 

@@ -27,7 +27,7 @@ from arena import (
 from arena.capabilities import read_schema
 from arena.players import read_relation_of
 from arena.records import Records
-from arena.released.encoding import ABSENT
+from arena.released.encoding import ABSENT, name_suffix
 from audits.adversary_search.code_constants import list_code_values
 from audits.adversary_search.obvious_scripts import list_obvious_samples
 from audits.adversary_search.point_strategies import (
@@ -69,7 +69,7 @@ from audits.adversary_search.script_strategies import (
 from audits.distinguishers.view_features import INFINITE, view_features
 
 _MOST_OBVIOUS = 40  # pairs of lists of records
-_KIND_GAMES = 2  # that show of what kind releases are
+_KIND_GAMES = 4  # that show of what kind releases are
 _CLEAR_SIZES = (20, 1_000)  # of samples whose answers are to be clear
 
 
@@ -286,25 +286,31 @@ def _list_simpler(learner: Learner, script: Script) -> Iterator[Script]:
 
 
 def _find_leads(learner: Learner, protocol: str) -> Iterator[Script]:
-    """Neighbours on both sides of a number of records at which releases change their kind."""
+    """Neighbours on both sides of a number of records, or of an entry of a vector, at which releases change
+    their kind or jump."""
     schema = read_schema(learner)
     if schema is None:
         return
 
-    def find_kind(records: Records) -> Hashable:
-        """Whether the mechanism fails; which numbers there are, are finite, and are always equal."""
+    def find_release(records: Records) -> tuple[Hashable, dict[str, np.ndarray]]:
+        """Whether the mechanism fails, and which numbers there are, are finite, and are always equal; and the
+        numbers."""
         script = Script(protocol=protocol, world_0=records)
         played = play(learner, script, script.referee, games=_KIND_GAMES, seed=0, faults=True, record=True)
         views = view_features(played)
-        there = views.rows != ABSENT
-        finite = np.abs(views.rows) < INFINITE
-        return (
-            frozenset(zip(views.names, there.all(axis=0).tolist(), finite.all(axis=0).tolist(), strict=True)),
+        there = (views.rows != ABSENT).all(axis=0)
+        finite = (np.abs(views.rows) < INFINITE).all(axis=0)
+        kind = (
+            frozenset(zip(views.names, there.tolist(), finite.tolist(), strict=True)),
             bool(played.failed is not None and played.failed.any()),
             frozenset(np.flatnonzero((views.rows == views.rows[0]).all(axis=0)).tolist()),
         )
+        numbers = zip(views.names, views.rows.T, finite.tolist(), strict=True)
+        return kind, {
+            name: column for name, column, is_finite in numbers if is_finite and not name_suffix(name)
+        }
 
-    for worlds in find_boundaries(schema, read_relation_of(learner), find_kind):
+    for worlds in find_boundaries(schema, read_relation_of(learner), find_release):
         yield Script(protocol=protocol, world_0=worlds[0], world_1=worlds[1])
 
 

@@ -131,13 +131,10 @@ def _probe_queries(
     varied = list(_vary_fields(learner, found.telling[:_MOST_VARIED]))
     chosen = tuple({key_query(query): query for query in [*found.telling[:8], *varied]}.values())
     better = _probe(learner, attrs.evolve(prober, queries=chosen), _MANY, limits) if varied else None
-    return (
-        found
-        if better is None
-        else attrs.evolve(
-            better, still=tuple([*found.still, *better.still][:MOST_QUERIES]), fixed=found.fixed
-        )
-    )
+    if better is None:
+        return found
+    still = tuple([*found.still, *better.still][:MOST_QUERIES])
+    return attrs.evolve(better, still=still, fixed=found.fixed)
 
 
 def _vary_fields(learner: Any, queries: Sequence[Any]) -> Iterator[Any]:

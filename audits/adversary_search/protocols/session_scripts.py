@@ -134,7 +134,7 @@ Plan = tuple[str, float, tuple[Step, ...]]  # its name, how clear it should be, 
 
 def _list_plans(found: Queries, rounds: int) -> Iterator[Plan]:
     """Ways to ask: about what differs and what does not, once or again; in turn about what is larger in one
-    world and what is larger in the other."""
+    world and what is larger in the other, about all that differs, or about what is refused."""
     telling, still = found.telling[:4], found.still[:4]
     if not telling:
         return
@@ -155,6 +155,8 @@ def _list_plans(found: Queries, rounds: int) -> Iterator[Plan]:
     yield "often", effect, ask(first, times=min(rounds, _OFTEN))
     for name, query in zip(("rare", "rare, too"), found.rare, strict=False):
         yield name, effect, ask(query, times=rounds)
+    if len(found.telling) > len(telling):
+        yield "every", effect, ask(*islice(cycle(found.telling), min(rounds, _OFTEN)))
     yield "after one", effect, (*ask(*still[:1]), *ask(first))
     yield "all", effect * np.sqrt(len(telling)), ask(*telling, *telling[:2])
     if still and rounds > _WAIT:

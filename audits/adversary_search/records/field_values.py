@@ -18,7 +18,9 @@ from arena.schemas.schema import Schema
 MOST_VALUES = 99  # Hypothesis mixes other things into longer lists
 _MOST_PROMINENT = 12  # values of a field that are drawn as often as all others together
 _MOST_CONSTANTS = 8  # of the code, in one field
-_LEAP_DAYS = tuple(date(year, 2, 29) for year in range(2024, 1900, -4))
+_LEAP_YEARS = range(2024, 1900, -4)
+_SPECIAL_DAYS = ((2, 29), (12, 31))  # of a leap year, of which the last is day 366
+_OVERFLOWS = tuple(2**bits for bits in (7, 8, 15, 16, 31, 32, 53))  # beyond the largest number of a type
 _MANY_NUMBERS = 20  # distinct numbers, from which on those between them are numbers of the field, too
 _MANY_TEXTS = 50  # and texts
 _MANY_CHARACTERS = 128  # distinct ones, from which on all others of their kind may occur
@@ -71,11 +73,12 @@ def _measure(value: Any) -> tuple[int, int]:
 
 
 def list_constants_of(pool: Sequence[Any], constants: Iterable[Any]) -> list[Any]:
-    """Constants of the code, as values of the type of a field, that its strategy could have drawn but has
-    not: what was drawn is all that is known of it.
+    """Constants of the code, as values of the type of a field, that its strategy could have drawn:
+    what was drawn is all that is known of it.
 
     A number lies between the least and the largest, as far from them as a multiple of what all distances are
-    multiples of; so does a date, and a leap day is offered, too. A text is as long, has characters that
+    multiples of; so does a date. Special days of a leap year, and whole numbers at which types overflow, are
+    offered, too. A text is as long, has characters that
     occur in others, and those that occur in all.
     """
     values = [value for value in pool if not is_missing(value)]
@@ -91,8 +94,16 @@ def list_constants_of(pool: Sequence[Any], constants: Iterable[Any]) -> list[Any
         value for each in constants for value in _convert(each, values[0]) if _fits(value, kind, values)
     )
     chosen = list(dict.fromkeys(fitting))[:_MOST_CONSTANTS]
-    leap_days = [day for each in _LEAP_DAYS for day in _convert(each, values[0]) if _fits(day, kind, values)]
-    return [*chosen, *leap_days[:1]]
+    special = (date(year, *day) for day in _SPECIAL_DAYS for year in _LEAP_YEARS)
+    others: dict[tuple[int, ...], Any] = {}
+    if issubclass(kind, date):
+        for each in special:
+            for day in _convert(each, values[0]):
+                if _fits(day, kind, values):
+                    others.setdefault((day.month, day.day), day)
+    elif kind is int:
+        others = {(number,): number for number in _OVERFLOWS if _fits(number, kind, values)}
+    return list(dict.fromkeys([*chosen, *others.values()]))
 
 
 def _convert(constant: Any, like: Any) -> list[Any]:

@@ -51,7 +51,7 @@ _SIZES = (
     60,
 )  # of most lists, since each record matters more in small ones
 _COUNTS = (1, 1, 1, 2, 3, 5, 7)
-_MOST_RUNS = 6
+_MOST_RUNS = (6, 6, 20)  # of records that are alike
 
 
 def neighbouring_records(
@@ -140,10 +140,11 @@ def _draw_other(draw: Any, schema: Schema, records: Strategy, old: Any) -> Any:
 def _draw_runs(draw: st.DrawFn, records: Strategy, least: int, sizes: Sequence[int]) -> Runs:
     """Runs of records, at least so many in all."""
     size = max(least, draw(st.sampled_from([least, *_SIZES, *sizes])))
+    most = draw(st.sampled_from(_MOST_RUNS))
     runs: list[tuple[Any, int]] = []
     left = size
     while left > 0:
-        full = len(runs) + 1 == _MOST_RUNS
+        full = len(runs) + 1 == most
         count = left if full else min(left, draw(st.sampled_from(_COUNTS)))
         runs.append((draw(records), count))
         left -= count
@@ -218,13 +219,9 @@ def _draw_value(pool: Sequence[Any]) -> Strategy:
 def _neighbouring_vectors(draw: st.DrawFn, schema: Schema, relation: Relation) -> tuple[Records, Records]:
     """Vectors of which one differs in one entry, in some or in all, by as much as the relation allows."""
     length = len(schema.examples[0])
-    entries = sorted({value for record in schema.examples for value in record}, key=abs)[:MOST_VALUES]
+    entry = _draw_value(sorted({value for record in schema.examples for value in record}, key=abs))
     equal = draw(st.booleans())
-    first = (
-        [draw(st.sampled_from(entries))] * length
-        if equal
-        else [draw(st.sampled_from(entries)) for _ in range(length)]
-    )
+    first = [draw(entry)] * length if equal else [draw(entry) for _ in range(length)]
     changed = draw(st.sampled_from(sorted({1, length, 2, max(1, length // 2)} & set(range(1, length + 1)))))
     step = find_step(relation, changed)
     signs = draw(st.sampled_from([(1, 1), (-1, -1), (1, -1), (-1, 1)]))

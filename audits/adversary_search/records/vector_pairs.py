@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
-from arena.claims import Neighbours, Relation
+from arena.claims import DISTANCES, Neighbours, Relation
 from arena.records import Records
 from arena.schemas.schema import Schema
 
 _POWERS = {Neighbours.AT_L1_DISTANCE: 1.0, Neighbours.AT_L2_DISTANCE: 0.5}
+_PLACES_OF_LINE = 9  # of a line of vectors, between which it is searched
 _ROUNDING = 1 - 2.0**-50  # by which a step is shorter, where the rounded sum would exceed the distance
 
 
@@ -21,14 +23,41 @@ def find_step(relation: Relation, changed: int) -> float:
 
 def list_vector_pairs(schema: Schema, relation: Relation) -> Iterator[tuple[Records, Records]]:
     """Pairs at the whole distance: all entries, one, or one against all others; half against half, from equal
-    answers and from halves that change places. Each begins with the simplest entry, then with the others."""
+    answers and from halves that change places. Each begins with the simplest entry, then with the others.
+    After the first of them come vectors of the simplest entry but for one, the largest or the least there is,
+    of which another changes."""
     length = len(schema.examples[0])
     one, half = np.arange(length) == 0, np.arange(length) < length // 2
     changes = [np.ones(length), 1.0 * one, 2.0 * one - 1, 1 - 2.0 * half, -1.0 * one, 1 - 2.0 * one]
-    for start in dict.fromkeys(record[0] for record in schema.examples):
+    starts = list(dict.fromkeys(record[0] for record in schema.examples))
+    for start in starts:
         for change in changes:
             yield from _make_pair(relation, np.full(length, start), change)
         yield from _make_pair(relation, start + find_step(relation, length) * half, 1 - 2.0 * half)
+        if start == starts[0] and length > 1:
+            for end in dict.fromkeys((max(starts), min(starts))):
+                for change in (1.0 * one, -1.0 * one):
+                    yield from _make_pair(relation, np.where(np.arange(length) == 1, end, start), change)
+
+
+def list_vector_lines(
+    schema: Schema, relation: Relation
+) -> Iterator[tuple[Callable[[float], tuple[Records, Records] | None], tuple[float, ...], float]]:
+    """Lines of vectors, of one entry and of all: what makes the pair at the whole distance that begins with
+    this entry there, entries from the least to the largest, and the step between the vectors of a pair."""
+    if relation.kind not in DISTANCES:
+        return
+    length = len(schema.examples[0])
+    entries = sorted({record[0] for record in schema.examples})
+    places = np.linspace(0, len(entries) - 1, min(len(entries), _PLACES_OF_LINE)).astype(int)
+    for moved in dict.fromkeys((1, length)):
+        direction = 1.0 * (np.arange(length) < moved)
+        base = np.full(length, schema.examples[0][0], float) * (1 - direction)
+
+        def make(entry: float, base: np.ndarray = base, direction: np.ndarray = direction) -> Any:
+            return next(_make_pair(relation, base + entry * direction, direction), None)
+
+        yield make, tuple(entries[place] for place in places), find_step(relation, moved)
 
 
 def _make_pair(relation: Relation, base: np.ndarray, change: np.ndarray) -> Iterator[tuple[Records, Records]]:

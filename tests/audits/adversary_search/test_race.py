@@ -12,6 +12,7 @@ from support.simple_players import HalfTheNoise
 import audits
 from arena import Claim, PrivacyUnit, Sample
 from arena.claims import Neighbours, Relation, read_relation
+from arena.records import Records
 from audits.adversary_search import Script, SearchTarget
 from audits.adversary_search.evidence import Evidence
 from audits.adversary_search.race import Race
@@ -106,8 +107,42 @@ def test_users_are_many_and_one_has_all_that_it_may() -> None:
 def test_the_size_at_which_a_mechanism_fails_is_found() -> None:
     schema = find_schema(audits.records(st.integers(0, 9), pack=list))
     relation = Relation(Neighbours.ADD_OR_REMOVE_ONE)
-    pairs = list(find_boundaries(schema, relation, lambda records: records.size > 1_491))
+    pairs = list(find_boundaries(schema, relation, lambda records: (records.size > 1_491, {})))
     assert {(first.size, second.size) for first, second in pairs} >= {(1_491, 1_492)}
+
+
+def test_the_size_is_found_at_which_a_number_jumps() -> None:
+    schema = find_schema(audits.records(st.integers(0, 9), pack=list))
+    numbers = {"sum": lambda size: float(size), "rounded": lambda size: 150.0 * round(size / 150)}
+
+    def find_release(records: Records) -> tuple[str, dict[str, np.ndarray]]:
+        return "", {name: np.full(2, compute(records.size)) for name, compute in numbers.items()}
+
+    pairs = list(find_boundaries(schema, Relation(Neighbours.ADD_OR_REMOVE_ONE), find_release))
+    assert {(first.size, second.size) for first, second in pairs} >= {(75, 76)}
+    del numbers["rounded"]
+    assert not list(find_boundaries(schema, Relation(Neighbours.ADD_OR_REMOVE_ONE), find_release))
+
+
+def test_a_release_with_an_entry_for_each_record_has_no_boundaries() -> None:
+    schema = find_schema(audits.records(st.integers(0, 9), pack=list))
+    looked: list[int] = []
+
+    def find_release(records: Records) -> tuple[int, dict[str, np.ndarray]]:
+        looked.append(records.size)
+        return records.size, {}
+
+    assert not list(find_boundaries(schema, Relation(Neighbours.ADD_OR_REMOVE_ONE), find_release))
+    assert max(looked) <= 16
+
+
+def test_vectors_at_which_a_type_overflows_are_found() -> None:
+    def add_small_numbers(answers: np.ndarray, rng: np.random.Generator) -> list[float]:
+        total = (int(answers.sum()) + 2**15) % 2**16 - 2**15
+        return [answers[0] + rng.laplace(scale=2), total + rng.laplace(scale=2)]
+
+    data = audits.vector(2, metric="l1", values=st.integers(0, 20_000))
+    assert audits.search(add_small_numbers, data=data, epsilon=1.0, max_calls=20_000).refuted
 
 
 @pytest.mark.parametrize("bits", [False, pytest.param(True, marks=pytest.mark.thorough)])

@@ -80,6 +80,31 @@ def test_probing_finds_what_differs() -> None:
     assert both.opposites == ()
 
 
+class Rollback:
+    """Counts for half of the budget each; a query that it does not support sets the budget back."""
+
+    def __init__(self, data: list[int], rng: np.random.Generator) -> None:
+        self.data, self.rng, self.spent = data, rng, 0.0
+
+    def ask(self, query: str) -> float | None:
+        if self.spent >= 1:
+            return None
+        if query == "median":
+            self.spent = 0.0
+            raise ValueError("not supported")
+        self.spent += 0.5
+        return len(self.data) + self.rng.laplace(scale=2)
+
+
+def test_queries_are_asked_in_turn_with_one_that_is_refused() -> None:
+    given: dict[str, Any] = {"data": audits.records(st.integers(0, 9)), "neighbours": "add or remove one"}
+    learner = audits.session(Rollback, ask=["count", "median"], epsilon=1.0, **given)
+    assert probe_queries(learner, Records([]), Records([3])).odd == ("median",)
+    scripts = list(SPACES[Session.name].obvious(learner, Session.name))
+    asked = [[step.query for step in script.steps if isinstance(step, AskQuery)] for script in scripts]
+    assert ["count", "median"] * 4 in [queries[:8] for queries in asked]
+
+
 def test_probing_finds_opposite_queries() -> None:
     class Ranges(Server):
         def count(self, query: tuple[int, int]) -> int:
