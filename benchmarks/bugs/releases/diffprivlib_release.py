@@ -89,7 +89,12 @@ def count_with_laplace(bits, rng):
     return mechanism.randomise(float(sum(bits)))
 
 
-def _enter(name, address, summary, schema, mechanism, worlds, relation="replace one"):
+def read_low_bits(number):
+    """Whether bits below 2^-53 are set, which a sum of 1 and noise does not have."""
+    return float(number * 2.0**53 % 1 != 0)
+
+
+def _enter(name, address, summary, schema, mechanism, worlds, relation="replace one", look=None):
     return Bug(
         name=f"diffprivlib-{name}",
         kind="release",
@@ -101,6 +106,7 @@ def _enter(name, address, summary, schema, mechanism, worlds, relation="replace 
         schema=schema,
         mechanism=mechanism,
         worlds=worlds,
+        look=look,
     )
 
 
@@ -139,5 +145,6 @@ BUGS = [
     _enter("logistic", MODELS, "Without a norm of the data, the largest one is used.", BINARY, fit_logistic,
            (BASE, _label((1.0, 0), (10.0, 1)))),
     _enter("laplace", f"{ISSUES}/94", "The last bits show to which number noise was added.",
-           a_list(choices(0, 1)), count_with_laplace, ([0], [0, 1]), "add or remove one"),
+           a_list(choices(0, 1)), count_with_laplace, ([0], [0, 1]), "add or remove one",
+           read_low_bits),
 ]  # fmt: skip
