@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import random
 
 from DataSynthesizer.DataDescriber import DataDescriber
 from DataSynthesizer.lib.PrivBayes import get_noisy_distribution_of_attributes
@@ -29,8 +30,8 @@ def describe_by_default_seed(ages, rng):
     return describe_ages(ages, numerical_attribute_ranges={"age": [0, 100]})["distribution_probabilities"]
 
 
-def describe_range(ages, rng):
-    described = describe_ages(ages, seed=int(rng.integers(2**31)))
+def describe_range(ages):
+    described = describe_ages(ages, seed=random.randrange(2**31))
     return [described["min"], described["max"], described["distribution_probabilities"]]
 
 
@@ -59,10 +60,10 @@ AGES = a_list(integers(0, 100), least=3)
 BIT = integers(0, 1)
 
 BUGS = [
-    _enter("counts", f"{REPOSITORY}/issues/34", "Noise meant for probabilities, n times too small, is added to counts.",
+    _enter("counts", f"{REPOSITORY}/issues/34", "Counts get the noise of probabilities, n times too small.",
            a_table(a=BIT, b=BIT, least=6), count_pairs, ([(1, 1)] * 6, [(0, 0)] + [(1, 1)] * 5), coins="own"),
-    _enter("seed", f"{REPOSITORY}/pull/46", "Noise is drawn with a default seed, and is the same in each run.",
+    _enter("seed", f"{REPOSITORY}/pull/46", "Noise is drawn with a default seed, the same in each run.",
            AGES, describe_by_default_seed, ([10] * 4, [10] * 3 + [90])),
     _enter("range", "https://arxiv.org/abs/2011.07018", "The least and the largest value are published.",
-           AGES, describe_range, ([20] * 4, [20] * 3 + [90])),
+           AGES, describe_range, ([20] * 4, [20] * 3 + [90]), coins="own"),
 ]  # fmt: skip

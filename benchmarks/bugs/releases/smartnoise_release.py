@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pandas as pd
 
-from benchmarks.bugs.bug import Bug, a_list, a_table
+from benchmarks.bugs.bug import Bug, a_list, a_table, choices
 from benchmarks.bugs.bug import numbers as field
 
 REPOSITORY = "https://github.com/opendp/smartnoise-sdk"
@@ -47,6 +47,10 @@ def find_bounds(values):
     return bounds.approx_bounds(values, 1.0)
 
 
+def find_median(values):
+    return float(bounds.quantile(values, 0.5, 1.0, 0, 1))
+
+
 def _enter(name, page, library, summary, relation, schema, mechanism, worlds):
     return Bug(
         name=f"smartnoise-{name}",
@@ -71,10 +75,14 @@ BUGS = [
            a_table(x=UNIT, y=field(0, 100), z=UNIT, least=4, most=4), covary_three,
            ([(0.0, 0.0, 0.0)] * 4, [(0.0, 100.0, 0.0)] + [(0.0, 0.0, 0.0)] * 3)),
     _enter("clipping", "issues/622", "smartnoise-synth 1.0.5",
-           "Columns are clipped, and their covariance is that of the columns as they came.",
+           "Columns are clipped, and the covariance is that of the columns as they came.",
            "replace one", a_table(x=WIDE, y=WIDE, least=4, most=4), covary_two,
            ([(0.0, 0.0)] * 4, [(50.0, 50.0)] + [(0.0, 0.0)] * 3)),
-    _enter("bounds", "issues/574", "smartnoise-sql 1.0.1", "Bounds of extreme or missing values raise.", "add or remove one",
-           a_list(field(0, 1000, special=[math.inf, math.nan]), most=10), find_bounds,
+    _enter("bounds", "issues/574", "smartnoise-sql 1.0.1", "Bounds of extreme or missing values raise.",
+           "add or remove one", a_list(field(0, 1000, special=[math.inf, math.nan]), most=10), find_bounds,
            ([1.0] * 2, [1.0] * 2 + [math.inf])),
+    _enter("quantile", "issues/572", "smartnoise-sql 1.0.1",
+           "Weights of equal values underflow, which raises.",
+           "add or remove one", a_list(choices(0, 1), least=1490, most=1496), find_median,
+           ([0] * 1491 + [1], [0] * 1492 + [1])),
 ]  # fmt: skip
