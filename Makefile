@@ -9,7 +9,7 @@ LIBRARIES := accounting diffprivlib jax-privacy opacus opendp
 # Other tools that audit, each with its pinned packages in benchmarks/anchors/requirements-TOOL.txt.
 ANCHORS := jax-privacy privacy-estimates
 # Libraries of which a release with reported bugs is searched, each with its pinned packages.
-BUGGY := diffprivlib opendp
+BUGGY := diffprivlib opendp smartnoise datasynthesizer pureldp
 # Tools that no package index has: each compares with a checkout, where its variable names one.
 PEERS := $(if $(DP_SNIPER),dp-sniper) $(if $(STATDP),statdp) $(if $(DP_AUDITORIUM),dp-auditorium)
 
@@ -181,6 +181,8 @@ $(LIBRARIES:%=.venv-%/ready): .venv-%/ready: setup.cfg pyproject.toml
 $(BUGGY:%=.venv-bugs-%/ready): .venv-bugs-%/ready: benchmarks/bugs/releases/requirements-%.txt setup.cfg
 	$(call environment,.venv-bugs-$*)
 	@.venv-bugs-$*/bin/python $(INSTALL) -e . -r $<
+	@test ! -e benchmarks/bugs/releases/alone-$*.txt || \
+		.venv-bugs-$*/bin/python $(INSTALL) --no-deps -r benchmarks/bugs/releases/alone-$*.txt
 	@touch $@
 
 $(ANCHORS:%=.venv-anchors-%/ready): .venv-anchors-%/ready: benchmarks/anchors/requirements-%.txt

@@ -27,6 +27,7 @@ from arena.players import Adversary, GameAdversary, Learner, Moves
 from arena.randomness import block_seed, generator
 from arena.referees import Referee
 from arena.referees.transcript import Entry
+from arena.released.encoding import MISSING
 from arena.testing.batches import compute_p_value
 from arena.testing.independence import forbid_global_randomness, suggest_coins
 from arena.testing.new_process import call_in_new_processes
@@ -250,7 +251,7 @@ def _read_games(played: Played) -> list[_Game]:
         games.append(
             _Game(
                 received=tuple(_digest([entry.read_input(game)]) for entry in entries),
-                answered=tuple(_digest(part.tobytes() for part in arrays) for arrays in answers),
+                answered=tuple(_digest(_strip(part).tobytes() for part in arrays) for arrays in answers),
                 texts=tuple(entry.describe(game)[1] for entry in entries),
                 numbers=tuple(np.concatenate([*numbers, np.zeros(0)])[:_MOST_NUMBERS].astype(float).tolist()),
                 failed=bool(failed[game]),
@@ -265,6 +266,11 @@ def _list_answers(entry: Entry, game: int) -> Iterator[np.ndarray]:
         value = value.concepts if isinstance(value, Hypothesis) else value
         if isinstance(value, np.ndarray) and field.name not in ("x", "y", "which"):
             yield np.asarray(value[game])
+
+
+def _strip(row: np.ndarray) -> np.ndarray:
+    """What a game released, without what its row is filled up with where other games released more."""
+    return row[row != MISSING] if row.ndim == 1 else row
 
 
 def _digest(parts: Iterable[bytes]) -> str:

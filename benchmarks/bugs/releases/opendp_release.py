@@ -130,7 +130,11 @@ def release_tree(counts):
     return [int(count) for count in make_noisy_tree()([int(count) for count in np.round(counts)])]
 
 
-def _enter(number, name, summary, relation, schema, mechanism, worlds, epsilon=1.0, delta=0.0):
+def find_elm(counts):
+    return float("elm" in counts)
+
+
+def _enter(number, name, summary, relation, schema, mechanism, worlds, epsilon=1.0, delta=0.0, look=None):
     return Bug(
         name=f"opendp-{name}",
         kind="release",
@@ -143,6 +147,7 @@ def _enter(number, name, summary, relation, schema, mechanism, worlds, epsilon=1
         schema=schema,
         mechanism=mechanism,
         worlds=worlds,
+        look=look,
         coins="own",
     )
 
@@ -166,7 +171,7 @@ BUGS = [
            a_list(field(0, 1, special=[-1.0]), most=20), sum_filled, ([1.0] * 8, [1.0] * 8 + [-1.0])),
     _enter(2922, "threshold", "δ leaves out that the noisy count is the threshold.", ADDED,
            a_list(choices("ash", "elm", "fir"), least=1), release_frequent, (["ash"], ["ash", "elm"]),
-           *make_threshold().map(1)),
+           *make_threshold().map(1), find_elm),
     _enter(2925, "tree", "Inner sums wrap around.", "at L1 distance at most 1",
            a_vector(2, integers(0, 2**31 - 1)), release_tree, ([2**31 - 1, 0], [2**31 - 1, 1])),
 ]  # fmt: skip

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
+import numpy as np
 import pytest
 from mutants import remembering
 from mutants.remembering import list_remembering
@@ -107,6 +108,14 @@ def test_draws_of_its_own_that_games_share_are_found_in_the_scatter_of_the_games
 @pytest.mark.parametrize("function", [remembering.cache_helper, remembering.cache_helper_own])
 def test_a_cache_of_a_helper_is_no_memory(function: Any) -> None:
     check_memory(Function(function=function, epsilon=1.0), CountSwap(), Release())
+
+
+@pytest.mark.thorough
+def test_rows_as_long_as_the_longest_release_of_their_batch_are_no_memory() -> None:
+    def release(data: Any) -> dict[str, int]:
+        return {name: 1 for name in ("ash", "elm", "fir") if np.random.default_rng().random() < 0.02}
+
+    check_memory(Function(function=release, epsilon=1.0), CountSwap(), Release())
 
 
 @pytest.mark.thorough
