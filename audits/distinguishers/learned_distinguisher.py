@@ -258,7 +258,9 @@ def _list_kinds(views: ViewCounts, marginals: list[MarginalCounts]) -> Iterator[
             yield "regression of marginals", partial(Regression.fit, terms=shared, width=shared.width)
 
 
-def _read_ratios(counts: MarginalCounts, resolution: int, views: ViewCounts, *, pooled: bool) -> Distinguisher:
+def _read_ratios(
+    counts: MarginalCounts, resolution: int, views: ViewCounts, *, pooled: bool
+) -> Distinguisher:
     """The log ratios of bins, whose games were counted before."""
     return counts.ratios(resolution, pooled=pooled)
 
