@@ -32,7 +32,7 @@ from audits.adversary_search.records.obvious_records import (
     list_users,
     make_records,
 )
-from audits.adversary_search.records.vector_pairs import find_step
+from audits.adversary_search.records.vector_pairs import find_step, fits_values
 
 Strategy = st.SearchStrategy[Any]
 
@@ -232,6 +232,8 @@ def _neighbouring_vectors(draw: st.DrawFn, schema: Schema, relation: Relation) -
     worlds = Records([tuple(first)]), Records([tuple(second)])
     if relation.count_changes(*worlds, lambda given: np.zeros(len(given))) != 1:
         reject()  # rounding has made the distance larger
+    if fits_values(schema, first) and not fits_values(schema, second):
+        reject()
     return worlds
 
 

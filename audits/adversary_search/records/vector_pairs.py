@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,25 @@ def list_vector_pairs(schema: Schema, relation: Relation) -> Iterator[tuple[Reco
     """Pairs at the whole distance: all entries, one, or one against all others; half against half, from equal
     answers and from halves that change places. Each begins with the simplest entry, then with the others.
     After the first of them come vectors of the simplest entry but for one, the largest or the least there is,
-    of which another changes."""
+    of which another changes. Their entries are values of the schema, if there are such pairs."""
+    pairs = list(_list_pairs(schema, relation))
+    fitting = [pair for pair in pairs if all(fits_values(schema, world.records[0]) for world in pair)]
+    yield from fitting or pairs
+
+
+def fits_values(schema: Schema, vector: Sequence[float]) -> bool:
+    """Whether all entries lie between the least and the largest value, and are whole if all values are."""
+    least, largest, is_whole = _describe_values(schema)
+    return all(least <= entry <= largest and (not is_whole or entry == int(entry)) for entry in vector)
+
+
+@lru_cache(maxsize=64)
+def _describe_values(schema: Schema) -> tuple[float, float, bool]:
+    entries = [record[0] for record in schema.examples]
+    return min(entries), max(entries), all(isinstance(entry, int) for entry in entries)
+
+
+def _list_pairs(schema: Schema, relation: Relation) -> Iterator[tuple[Records, Records]]:
     length = len(schema.examples[0])
     one, half = np.arange(length) == 0, np.arange(length) < length // 2
     changes = [np.ones(length), 1.0 * one, 2.0 * one - 1, 1 - 2.0 * half, -1.0 * one, 1 - 2.0 * one]
@@ -55,7 +74,9 @@ def list_vector_lines(
         base = np.full(length, schema.examples[0][0], float) * (1 - direction)
 
         def make(entry: float, base: np.ndarray = base, direction: np.ndarray = direction) -> Any:
-            return next(_make_pair(relation, base + entry * direction, direction), None)
+            pair = next(_make_pair(relation, base + entry * direction, direction), None)
+            is_fitting = pair is not None and all(fits_values(schema, world.records[0]) for world in pair)
+            return pair if is_fitting else None
 
         yield make, tuple(entries[place] for place in places), find_step(relation, moved)
 

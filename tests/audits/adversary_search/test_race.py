@@ -94,6 +94,14 @@ def test_patterns_change_vectors_by_the_whole_distance(metric: str) -> None:
         assert schema.relation.count_changes(first, second, len) == 1
 
 
+def test_entries_of_vectors_are_values_of_the_schema() -> None:
+    schema = find_schema(audits.vector(3, metric="l1", values=st.integers(0, 40_000)))
+    assert schema.relation is not None
+    vectors = {world.records[0] for pair in list_vector_pairs(schema, schema.relation) for world in pair}
+    assert all(entry == int(entry) and 0 <= entry <= 40_000 for vector in vectors for entry in vector)
+    assert (1.0, 40_000.0, 0.0) in vectors
+
+
 def test_users_are_many_and_one_has_all_that_it_may() -> None:
     schema = find_schema(audits.table(x=st.floats(0, 1), user=st.integers(0, 99)))
     relation = read_relation("add or remove a user of at most 5")
@@ -141,7 +149,7 @@ def test_vectors_at_which_a_type_overflows_are_found() -> None:
         total = (int(answers.sum()) + 2**15) % 2**16 - 2**15
         return [answers[0] + rng.laplace(scale=2), total + rng.laplace(scale=2)]
 
-    data = audits.vector(2, metric="l1", values=st.integers(0, 20_000))
+    data = audits.vector(2, metric="l1", values=st.integers(0, 40_000))
     assert audits.search(add_small_numbers, data=data, epsilon=1.0, max_calls=20_000).refuted
 
 
