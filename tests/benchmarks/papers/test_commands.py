@@ -51,6 +51,7 @@ def test_a_file_of_ones_own_is_measured_anew_when_it_changes(tmp_path: Path) -> 
     assert rows == measure(0) != measure(300)
 
 
+@pytest.mark.thorough
 def test_texts_are_unit_vectors_with_both_labels() -> None:
     texts = generate_texts()
     assert texts.points.shape == (12_000, 300)
