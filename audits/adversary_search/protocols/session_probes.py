@@ -193,15 +193,12 @@ def _probe(learner: Any, prober: _Prober, number: int, limits: Limits | None) ->
 
 
 def _find_fixed(hashes: np.ndarray, places: Sequence[int]) -> list[int]:
-    """Of the queries at these places with one reply in all games, one for each reply but the most usual of
-    all, the rarest first. hashes: (games, q) of the replies."""
+    """Of the queries at these places with one reply in all games, one for each reply, the rarest of all
+    replies first. hashes: (games, q) of the replies."""
     values, counts = np.unique(hashes, return_counts=True)
     number = dict(zip(values.tolist(), counts.tolist(), strict=True))
     fixed = {hashes[0, place]: place for place in places if (hashes[:, place] == hashes[0, place]).all()}
-    usual = values[counts.argmax()]
-    return sorted(
-        (place for value, place in fixed.items() if value != usual), key=lambda p: number[hashes[0, p]]
-    )
+    return sorted(fixed.values(), key=lambda place: number[hashes[0, place]])
 
 
 def _pair_queries(upwards: Sequence[Any], downwards: Sequence[Any]) -> tuple[tuple[Any, Any], ...]:
