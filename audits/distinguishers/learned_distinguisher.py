@@ -44,7 +44,7 @@ _MAX_CELLS = 2**24  # numbers in the views kept for training, 128 MB; beyond, ev
 _PILOT_PAIRS = 4_096  # from which on the bins of entries stay as they are, and every pair is counted in them
 _MAX_COUNTED_VIEWS = 65_536  # distinct views up to which their frequencies are used
 _FEW_VIEWS = 64  # distinct views up to which nothing but their frequencies is used
-_TIE = 0.02  # of the largest bound, by which a simpler kind may fall short: chance decides as much
+_TIE = 0.05  # of the largest bound, by which a simpler kind may fall short: chance decides as much
 # Kinds that take long to fit are tried from so many pairs on, then at `_COSTLY_FACTOR` times as many, and at
 # the end. They are fitted to about `_TRIAL_PAIRS` pairs first, and given up if their bound is less than the
 # share `_PROMISING` of that of the best other kind, fitted to the same pairs.
@@ -113,7 +113,7 @@ class DistinguisherTraining:
         """The simplest distinguisher with about the largest bound on held-out games; None if it is not better
         than the last one."""
         views, marginals = self._games.join()
-        checked = join_views(self._held_out)
+        checked = join_views(self._list_recent())
 
         def bound(distinguisher: Distinguisher) -> float:
             return _bound_epsilon(checked.count_scores(distinguisher(checked)), self._delta)
@@ -151,6 +151,11 @@ class DistinguisherTraining:
         ]
         self._next_trials |= dict.fromkeys(due, _COSTLY_FACTOR * self._seen)
         return due
+
+    def _list_recent(self) -> list[ViewCounts]:
+        """The latest blocks that are held out, enough to compare kinds."""
+        pairs = np.cumsum([block.pairs for block in reversed(self._held_out)])
+        return self._held_out[-1 - int(np.searchsorted(pairs, _MAX_HELD_OUT_PAIRS)) :]
 
 
 def learn_distinguisher(blocks: Sequence[ViewCounts]) -> Distinguisher:
@@ -233,11 +238,9 @@ def _list_kinds(views: ViewCounts, marginals: list[MarginalCounts]) -> Iterator[
         yield "linear regression", partial(Regression.fit, terms=terms, width=terms.width)
     for counts in marginals:
         for resolution in counts.resolutions:
-            kind = f"marginals {counts.entries.differences} {resolution}"
-            if len(views.names) > 1:
-                yield f"{kind} pooled", partial(_read_ratios, counts, resolution, pooled=True)
-                yield f"{kind} weighted", partial(_read_weighted_ratios, counts, resolution)
-            yield kind, partial(_read_ratios, counts, resolution, pooled=False)
+            for pooled in (True, False) if len(views.names) > 1 else (False,):
+                name = f"marginals {counts.entries.differences} {resolution} {pooled}"
+                yield name, partial(_read_ratios, counts, resolution, pooled)
     if not fits_more:
         return
     smooth = SmoothTerms.fit(views)
@@ -258,15 +261,9 @@ def _list_kinds(views: ViewCounts, marginals: list[MarginalCounts]) -> Iterator[
             yield "regression of marginals", partial(Regression.fit, terms=shared, width=shared.width)
 
 
-def _read_ratios(
-    counts: MarginalCounts, resolution: int, views: ViewCounts, *, pooled: bool
-) -> Distinguisher:
+def _read_ratios(counts: MarginalCounts, resolution: int, pooled: bool, views: ViewCounts) -> Distinguisher:
     """The log ratios of bins, whose games were counted before."""
     return counts.ratios(resolution, pooled=pooled)
-
-
-def _read_weighted_ratios(counts: MarginalCounts, resolution: int, views: ViewCounts) -> Distinguisher:
-    return counts.weighted_ratios(resolution)
 
 
 def _list_costly_kinds(

@@ -21,7 +21,6 @@ _TAIL_GAMES = 64  # beyond the outermost of the finest cuts; further cuts lie at
 _FEW_CUTS = 64  # up to which comparing with each of them is faster than a binary search
 _LISTED = 32  # distinct values of an entry up to which each value is a bin of its own
 _STANDARD_ERRORS = 2.0  # by which the bound of a quadrant is below its estimate
-_APART = 3.0  # standard errors between the multiples of neighbours that are not shrunk together
 _PLANES = 2  # with the best quadrants, whose bounds are combined
 
 
@@ -83,55 +82,19 @@ class MarginalCounts:
     def ratios(self, resolution: int, *, pooled: bool = False) -> MarginalRatios:
         """The distinguisher with the bins of `RESOLUTIONS[resolution]`.
         pooled: whether entries with equally many bins share their log ratios, learned from all of them."""
-        merged = self._merge(resolution)
+        merged = [
+            _merge_bins(counts, of_entry, resolution)
+            for of_entry, counts in zip(self.cuts, self.counts, strict=True)
+        ]
         if pooled:
             totals: dict[int, np.ndarray] = {}
             for counts in merged:
                 totals[len(counts)] = totals.get(len(counts), 0) + counts
             merged = [totals[len(counts)] for counts in merged]
-        return self._sum_up([_shrink_log_ratios(counts) for counts in merged], resolution)
-
-    def weighted_ratios(self, resolution: int) -> MarginalRatios:
-        """The same, if the log ratios of all entries with equally many bins are multiples of one vector."""
-        merged = self._merge(resolution)
-        tables = [np.zeros(len(counts)) for counts in merged]
-        sizes = [len(counts) for counts in merged]
-        for size in dict.fromkeys(sizes):
-            alike = [index for index, own in enumerate(sizes) if own == size]
-            for index, table in zip(alike, _fit_one_shape(np.stack([merged[i] for i in alike])), strict=True):
-                tables[index] = table
-        return self._sum_up(tables, resolution)
-
-    def _merge(self, resolution: int) -> list[np.ndarray]:
-        return [
-            _merge_bins(counts, of_entry, resolution)
-            for of_entry, counts in zip(self.cuts, self.counts, strict=True)
-        ]
-
-    def _sum_up(self, tables: list[np.ndarray], resolution: int) -> MarginalRatios:
+        tables = [_shrink_log_ratios(counts) for counts in merged]
         used = tuple(index for index, table in enumerate(tables) if table.any())
         cuts = tuple(self.cuts[index][resolution] for index in used)
         return MarginalRatios(self.entries, used, cuts, tuple(tables[index] for index in used))
-
-
-def _fit_one_shape(counts: np.ndarray) -> np.ndarray:
-    """(F, K): the log ratios of bins as multiples of one vector, from pairs (F, K, K) by the bins of their
-    games. Multiples that chance may have told apart are shrunk towards their mean."""
-    in_0, in_1 = counts.sum(axis=2) + 0.5, counts.sum(axis=1) + 0.5
-    games = (in_0 + in_1) / 2
-    weight = np.sqrt(games.mean(axis=0))
-    multiples, sizes, shapes = np.linalg.svd(np.log(in_1 / in_0) * weight, full_matrices=False)
-    found, shape = multiples[:, 0] * sizes[0], shapes[0]
-    # The variance of a log ratio is that of the difference of the counts over the square of their mean.
-    differing = np.maximum(1 - np.diagonal(counts, axis1=1, axis2=2) / games, 0.0)
-    error = np.sqrt((2 * shape**2 * differing * weight**2 / games).sum(axis=1))
-    order = np.argsort(found, kind="stable")
-    apart = np.diff(found[order]) > _APART * np.maximum(error[order][1:], error[order][:-1])
-    for alike in np.split(order, np.flatnonzero(apart) + 1):
-        mean = found[alike].mean()
-        noise, signal = (error[alike] ** 2).sum(), ((found[alike] - mean) ** 2).sum()
-        found[alike] = mean + max(0.0, 1 - noise / signal if signal > 0 else 0.0) * (found[alike] - mean)
-    return np.outer(found, shape / weight)
 
 
 @attrs.frozen(eq=False)

@@ -85,13 +85,12 @@ class ScoreHistogram:
 
     def _calibrate(self) -> np.ndarray:
         """How many scores of each bin are expected to be of world 1, by a logistic regression on the mean
-        score, on the logarithms of the shares of all scores below and above, and on their squares."""
+        score and on the logarithms of the shares of all scores below and above."""
         total = self._mass.sum(axis=0)
         if len(total) < 2:
             return total / 2
         below = (np.cumsum(total) - total / 2) / total.sum()
-        tails = np.log([below, 1 - below])
-        terms = np.stack([self._ratios / total, *tails, *tails**2], axis=1)
+        terms = np.stack([self._ratios / total, np.log(below), np.log1p(-below)], axis=1)
         terms /= np.sqrt(total @ terms**2 / total.sum()) + np.finfo(float).tiny
         weights, constant = fit_logistic(terms, self._mass[1], total)
         return np.asarray(total * expit(terms @ weights + constant))
