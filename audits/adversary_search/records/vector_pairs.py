@@ -63,7 +63,8 @@ def list_vector_lines(
     schema: Schema, relation: Relation
 ) -> Iterator[tuple[Callable[[float], tuple[Records, Records] | None], tuple[float, ...], float]]:
     """Lines of vectors, of one entry and of all: what makes the pair at the whole distance that begins with
-    this entry there, entries from the least to the largest, and the step between the vectors of a pair."""
+    this entry there (the nearest whole one, if all values are whole), entries from the least to the largest,
+    and the step between the vectors of a pair."""
     if relation.kind not in DISTANCES:
         return
     length = len(schema.examples[0])
@@ -74,9 +75,12 @@ def list_vector_lines(
         base = np.full(length, schema.examples[0][0], float) * (1 - direction)
 
         def make(entry: float, base: np.ndarray = base, direction: np.ndarray = direction) -> Any:
-            pair = next(_make_pair(relation, base + entry * direction, direction), None)
-            is_fitting = pair is not None and all(fits_values(schema, world.records[0]) for world in pair)
-            return pair if is_fitting else None
+            near = float(round(entry)) if _describe_values(schema)[2] else entry
+            for change in (direction, -direction):  # from the largest value only downwards
+                for pair in _make_pair(relation, base + near * direction, change):
+                    if all(fits_values(schema, world.records[0]) for world in pair):
+                        return pair
+            return None
 
         yield make, tuple(entries[place] for place in places), find_step(relation, moved)
 
