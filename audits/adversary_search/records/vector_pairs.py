@@ -28,14 +28,17 @@ def list_vector_pairs(schema: Schema, relation: Relation) -> Iterator[tuple[Reco
     After the first of them come vectors of the simplest entry but for one, the largest or the least there is,
     of which another changes. Their entries are values of the schema, if there are such pairs."""
     pairs = list(_list_pairs(schema, relation))
-    fitting = [pair for pair in pairs if all(fits_values(schema, world.records[0]) for world in pair)]
-    yield from fitting or pairs
+    yield from [pair for pair in pairs if _fit_values(schema, pair)] or pairs
 
 
 def fits_values(schema: Schema, vector: Sequence[float]) -> bool:
     """Whether all entries lie between the least and the largest value, and are whole if all values are."""
     least, largest, is_whole = _describe_values(schema)
     return all(least <= entry <= largest and (not is_whole or entry == int(entry)) for entry in vector)
+
+
+def _fit_values(schema: Schema, pair: tuple[Records, Records]) -> bool:
+    return all(fits_values(schema, world.records[0]) for world in pair)
 
 
 @lru_cache(maxsize=64)
@@ -78,7 +81,7 @@ def list_vector_lines(
             near = float(round(entry)) if _describe_values(schema)[2] else entry
             for change in (direction, -direction):  # from the largest value only downwards
                 for pair in _make_pair(relation, base + near * direction, change):
-                    if all(fits_values(schema, world.records[0]) for world in pair):
+                    if _fit_values(schema, pair):
                         return pair
             return None
 
