@@ -20,6 +20,7 @@ def forget_people() -> Iterator[None]:
     adult_training.load_people.cache_clear()
 
 
+@pytest.mark.thorough
 def test_the_points_are_one_hot_with_an_intercept() -> None:
     people = adult_training.load_people()
     assert (people.points.sum(axis=1) == 15).all()

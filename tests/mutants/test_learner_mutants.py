@@ -73,6 +73,7 @@ def test_the_twin_is_not(mutant: BrokenLearner) -> None:
     assert not audit(mutant, mutant.twin).refuted
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "adversary"),
     [

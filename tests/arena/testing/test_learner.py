@@ -126,6 +126,7 @@ def test_capabilities_are_checked(learner: Learner, message: str) -> None:
         check_learner(learner, games=100)
 
 
+@pytest.mark.thorough
 def test_instructions_reach_a_learner_that_takes_them() -> None:
     learner = mutants.Instructed()
     check_learner(learner, games=100)

@@ -117,6 +117,7 @@ def test_probing_finds_opposite_queries() -> None:
     assert down[0] <= 2 < down[1]
 
 
+@pytest.mark.thorough
 def test_queries_that_no_code_can_write_are_named_by_their_place() -> None:
     class Applied(Server):
         def answer(self, query: Any) -> float:

@@ -89,6 +89,7 @@ def test_a_function_is_a_learner(file: str) -> None:
     assert 0.2 < found["epsilon_lower"] < 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "title"),
     [
@@ -190,6 +191,7 @@ def test_a_plug_in_imports_files_of_its_folder(tmp_path: Path, jobs: str) -> Non
     assert bounds["small"] > 1.0 > bounds["large"]
 
 
+@pytest.mark.thorough
 def test_warnings_are_one_line(tmp_path: Path) -> None:
     path = tmp_path / "flaky.py"
     path.write_text(

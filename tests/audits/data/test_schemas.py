@@ -292,6 +292,7 @@ def shifts(draw: st.DrawFn) -> Any:
     return pd.DataFrame({"worker": [draw(st.integers(0, 1_000)) for _ in hours], "hours": hours})
 
 
+@pytest.mark.thorough
 def test_examples_of_any_strategy_have_extreme_and_missing_values() -> None:
     drawn = [record for record in find_schema(shifts()).examples if len(record) == 2]
     assert 32 <= len(drawn) <= 64

@@ -34,6 +34,12 @@ ROWS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def people() -> dict[str, Any]:
+    """Tables of people by library: made once, since drawing the examples of each column takes long."""
+    return {library: audits.table(COLUMNS, library=library) for library in ("pandas", "polars")}
+
+
 def read(folder: Path, text: str, strategy: Any) -> Any:
     path = folder / "people.csv"
     path.write_text(text)
@@ -42,10 +48,10 @@ def read(folder: Path, text: str, strategy: Any) -> Any:
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_a_file_has_the_types_of_the_schema(tmp_path: Path, library: str) -> None:
-    people = audits.table(COLUMNS, library=library)
-    frame = read(tmp_path, "\n".join(ROWS), people)
-    empty = next(find_schema(people).pack_games(find_schema(people).take_examples(0), 1))
+def test_a_file_has_the_types_of_the_schema(tmp_path: Path, people: dict[str, Any], library: str) -> None:
+    frame = read(tmp_path, "\n".join(ROWS), people[library])
+    schema = find_schema(people[library])
+    empty = next(schema.pack_games(schema.take_examples(0), 1))
     assert list(frame.dtypes) == list(empty.dtypes)
     assert list(frame["zip"]) == ["00501", "20001"]
     assert list(frame["id"]) == [1, 1000]
@@ -68,10 +74,10 @@ def test_a_file_has_the_types_of_the_schema(tmp_path: Path, library: str) -> Non
     ],
 )
 def test_what_does_not_fit_is_named_by_its_row_and_column(
-    tmp_path: Path, old: str, new: str, message: str
+    tmp_path: Path, people: dict[str, Any], old: str, new: str, message: str
 ) -> None:
     with pytest.raises(InvalidArgument, match=message):
-        read(tmp_path, "\n".join(ROWS).replace(old, new), audits.table(COLUMNS))
+        read(tmp_path, "\n".join(ROWS).replace(old, new), people["pandas"])
 
 
 run = Command()

@@ -310,6 +310,7 @@ def count_calls(release: Callable[..., Any]) -> tuple[Callable[..., Any], list[i
     return counted, calls
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("release", "settings", "games", "most"),
     [
