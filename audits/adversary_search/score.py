@@ -8,13 +8,13 @@ from itertools import product
 
 import attrs
 import numpy as np
-from scipy.linalg import eigh
 
 from arena import Answer, InvalidArgument, Reply
 from arena.messages import list_answers, list_joined_features, match_feature
 from arena.released.encoding import ABSENT, LEAST, describe_feature, name_suffix, texts
 from arena.settings import one_of
 from arena.step_scores import find_last_bits
+from audits.distinguishers.discriminants import find_contrasts, find_discriminant, scale_columns
 from audits.distinguishers.view_features import (
     INFINITE,
     ViewCounts,
@@ -50,9 +50,6 @@ _NAMES = {
 _MAX_EQUAL = 3  # values of a feature that are tested for equality
 _MIN_OCCURRENCES = 3  # by which those of a value in the two worlds differ, for a score that counts them
 _MAX_WEIGHTED = 64  # numbers of one released value
-_RIDGE = 1e-6  # relative to the variance; makes the covariance matrix of numbers with common noise invertible
-_MIN_WEIGHT = 0.05  # relative to the largest weight; smaller ones are set to 0
-_MIN_CONTRAST = 2.0  # ratio of variances from which a sum is worth a score
 _PATTERN_LENGTHS = (2, 3, 4)
 _MIN_PATTERN_ANSWERS = 8  # in shorter games whole views are learned
 
@@ -310,63 +307,13 @@ def _discriminant_scores(views: ViewCounts) -> Iterator[Score]:
         own = _name_entries(feature, names)
         if len(names) <= _MAX_WEIGHTED:
             numbers = views.columns(names)
-            sizes, numbers = _scale(numbers)
+            sizes, numbers = scale_columns(numbers)
             worlds = np.stack([numbers[w] for w in views.which.T])
-            weights = _discriminant(worlds, views.counts, sizes)
+            weights = find_discriminant(worlds, views.counts, sizes)
             if np.count_nonzero(weights) > 1:
                 yield Score(feature, WEIGHTED, weights=tuple(weights.tolist()), names=own)
-            for weights, centre in _contrast_directions(worlds, views.counts, sizes):
+            for weights, centre in find_contrasts(worlds, views.counts, sizes):
                 yield Score(feature, WEIGHTED_DISTANCE, centre, weights=tuple(weights.tolist()), names=own)
-
-
-def _scale(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The sizes (F,) of columns, and the numbers (m, F) divided by them; 0 in columns that are not finite."""
-    finite = (np.abs(numbers) < INFINITE).all(axis=0)
-    numbers = numbers * finite
-    sizes = np.maximum(np.abs(numbers).max(axis=0, initial=0.0), np.finfo(float).tiny)
-    return sizes, numbers / sizes
-
-
-def _contrast_directions(
-    worlds: np.ndarray, counts: np.ndarray, sizes: np.ndarray
-) -> Iterator[tuple[np.ndarray, float]]:
-    """The sums, with centres, whose variances differ most between the worlds; shapes: see `_discriminant`."""
-    share = counts / counts.sum()
-    means = np.einsum("k,wkf->wf", share, worlds)
-    within = (worlds - means[:, None]) * np.sqrt(share)[:, None]
-    scale = np.sqrt((within**2).sum(axis=(0, 1)))
-    varies = scale > 0
-    if varies.sum() < 2:
-        return
-    within = within[:, :, varies] / scale[varies]
-    spreads = [each.T @ each + _RIDGE * np.eye(int(varies.sum())) for each in within]
-    ratios, directions = eigh(spreads[1], spreads[0])
-    for place in (0, -1):
-        if not 1 / _MIN_CONTRAST < ratios[place] < _MIN_CONTRAST:
-            weights = np.zeros(len(scale))
-            weights[varies] = directions[:, place] / scale[varies]
-            weights = _round_weights(weights / sizes)
-            narrow = 1 if place == 0 else 0
-            if np.count_nonzero(weights) > 1:
-                yield weights, float(f"{means[narrow] @ (weights * sizes):.2g}")
-
-
-def _discriminant(worlds: np.ndarray, counts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """(F,): rounded weights, the largest 1, from worlds (2, k, F) of numbers divided by their sizes (F,)."""
-    share = (counts / counts.sum())[:, None]
-    means = (worlds * share).sum(axis=1, keepdims=True)
-    within = np.concatenate((worlds - means) * np.sqrt(share / 2))
-    deviation = np.sqrt((within**2).sum(axis=0))
-    scale = np.where(deviation > 0, deviation, 1.0)
-    spread = (within / scale).T @ (within / scale) + _RIDGE * np.eye(len(scale))
-    weights = np.linalg.solve(spread, (means[1] - means[0])[0] / scale) * (deviation > 0)
-    heavy = np.abs(weights) > _MIN_WEIGHT * np.abs(weights).max()
-    return _round_weights(np.where(heavy, weights / scale, 0.0) / sizes)
-
-
-def _round_weights(weights: np.ndarray) -> np.ndarray:
-    """The same direction, with the largest weight 1, rounded."""
-    return np.array([float(f"{weight:.2g}") for weight in weights / max(np.abs(weights).max(), 1e-300)])
 
 
 def _hypothesis_scores(views: ViewCounts) -> list[Score]:
