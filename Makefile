@@ -15,8 +15,8 @@ PEERS := $(if $(DP_SNIPER),dp-sniper) $(if $(STATDP),statdp) $(if $(DP_AUDITORIU
 
 PACKAGES := arena adversaries learners audits
 PAGES := $(wildcard README.md docs/*.md docs/guides/*.md docs/explanation/*.md)
-SLOW := coverage monitors searches suite distinguishers scale $(addprefix by_learner/, experts winnow lists growth adult_training dimensions everlasting charts optimum) local_levels
-QUICK := $(filter-out $(SLOW:%=benchmarks/%.py), $(wildcard benchmarks/*.py benchmarks/by_learner/*.py))
+SLOW := coverage monitors searches suite distinguishers speed/scale $(addprefix by_learner/, experts winnow lists growth adult_training dimensions everlasting charts optimum) local_levels
+QUICK := $(filter-out $(SLOW:%=benchmarks/%.py), $(wildcard benchmarks/*.py benchmarks/speed/*.py benchmarks/by_learner/*.py))
 INSTALL := -m pip install --quiet --disable-pip-version-check
 PYTEST := pytest --no-header
 TEST := $(PYTEST) -n $(WORKERS) --dist worksteal -m
@@ -130,7 +130,7 @@ bench-optimum: .venv/ready  ## shipped adversaries beside the best adversary of 
 	@.venv/bin/python benchmarks/by_learner/optimum.py --rounds 3
 
 bench-scale: .venv/ready  ## runs of up to 10^8 games: cost, memory, backends, ledger (ten minutes)
-	@.venv/bin/python benchmarks/scale.py
+	@.venv/bin/python benchmarks/speed/scale.py
 
 pictures: .venv/ready  ## the pictures of online games in docs/, and their figures (ten minutes)
 	@for name in growth dimensions everlasting; do .venv/bin/python benchmarks/by_learner/$$name.py || exit 1; done

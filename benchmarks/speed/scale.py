@@ -1,6 +1,6 @@
 """How runs scale: time and memory by games, workers by backends, the share of the ledger, and 10^12 games.
 
-    python benchmarks/scale.py [TOP [PARTS]]
+    python benchmarks/speed/scale.py [TOP [PARTS]]
 
 TOP: the largest number of games, by default 1e8. PARTS: some of growth, backends, ledger; by default all.
 Backends whose package is not installed are left out.

@@ -1,6 +1,6 @@
 """What an audit of a function costs beyond its own time: microseconds a game, and calls per counted game.
 
-python benchmarks/function_cost.py [GAMES ...]
+python benchmarks/speed/function_cost.py [GAMES ...]
 
 GAMES: in each world; default: 500 4000 20000 100000. Microseconds are CPU time of this process beyond that of
 the same calls in a loop, for each game of either world that counts, least of three runs. Two new processes

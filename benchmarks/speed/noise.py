@@ -1,6 +1,6 @@
 """What Laplace noise costs, drawn three ways, and what the mechanisms add to it, on one block of 8,192 games.
 
-python benchmarks/noise.py
+python benchmarks/speed/noise.py
 """
 
 from __future__ import annotations

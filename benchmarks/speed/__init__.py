@@ -1,0 +1,1 @@
+"""How long audits take and how much memory; each file is a program that prints its figures."""
