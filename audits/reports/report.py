@@ -105,7 +105,9 @@ class Table(Part):
         lines = ("".join(f"<td>{escape_text(cell)}</td>" for cell in row) for row in self.rows)
         table = [f"<thead><tr>{head}</tr></thead>", *(f"<tr>{line}</tr>" for line in lines)]
         before = [f"<p>{escape_text(self.introduction)}</p>"] if self.introduction else []
-        return "\n".join([*before, "<table>", *table, "</table>"])
+        return "\n".join(
+            [*before, '<div class="scrolls" tabindex="0">', "<table>", *table, "</table>", "</div>"]
+        )
 
 
 @attrs.frozen

@@ -60,6 +60,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     pages["tournament"] = audits.tournament(
         ["svt-5", "laplace-count", "soa", "function"], ["statdp", "point-swap", "shattered-tree"], games=5_000
     ).to_html()
+    claim = audits.claim("count", LaplaceCount(), epsilon=1.0, against="count-swap")
+    pages["monitor"] = audits.monitor([claim], store=folder / "store", games=500).to_html()
     pages["table"] = audits.audit(list_items, **given, neighbour=ORDERS[1:], games=500).to_html()
     return pages
 
@@ -71,7 +73,7 @@ def measure(browser: str, page: str, width: int, scheme: str, folder: Path) -> d
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1280])
-@pytest.mark.parametrize("outcome", [*PLANS, "search", "table", "tournament"])
+@pytest.mark.parametrize("outcome", [*PLANS, "search", "table", "tournament", "monitor"])
 def test_a_report_fits_and_can_be_read(
     browser: str, pages: dict[str, str], outcome: str, width: int, scheme: str, tmp_path: Path
 ) -> None:
