@@ -3,13 +3,9 @@ them, which need NumPy 1 and older releases of scikit-learn."""
 
 from __future__ import annotations
 
-import importlib.util
 import math
-from importlib.metadata import distribution
-from types import ModuleType
 
-import pandas as pd
-
+from audits.surveys.catalogues.smartnoise_synth import load_file, make_covariance
 from benchmarks.bugs.bug import Bug, a_list, a_table, choices
 from benchmarks.bugs.bug import numbers as field
 
@@ -17,30 +13,7 @@ REPOSITORY = "https://github.com/opendp/smartnoise-sdk"
 COVARIANCE = "synth/snsynth/models/dp_covariance.py"
 
 
-def load_file(package: str, path: str) -> ModuleType:
-    """A module of an installed package, of which no other module is imported."""
-    name = path.rpartition("/")[2].removesuffix(".py")
-    spec = importlib.util.spec_from_file_location(name, str(distribution(package).locate_file(path)))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-covariance = load_file("smartnoise-synth", "snsynth/models/dp_covariance.py")
 bounds = load_file("smartnoise-sql", "snsql/sql/_mechanisms/approx_bounds.py")
-
-
-def find_covariances(rows, ranges):
-    frame = pd.DataFrame([[0.0] * len(ranges), ranges])
-    return [float(x) for x in covariance.DPcovariance(len(rows), list(rows), frame, 1.0).release(rows)]
-
-
-def covary_three(rows):
-    return find_covariances(rows, [1.0, 100.0, 1.0])
-
-
-def covary_two(rows):
-    return find_covariances(rows, [1.0, 1.0])
 
 
 def find_bounds(values):
@@ -72,11 +45,11 @@ UNIT, WIDE = field(0, 1), field(0, 50)
 BUGS = [
     _enter("order", f"blob/main/{COVARIANCE}", "smartnoise-synth 1.0.5 and 1.0.8",
            "Sensitivities are listed by the upper triangle, and covariances by the lower.", "replace one",
-           a_table(x=UNIT, y=field(0, 100), z=UNIT, least=4, most=4), covary_three,
+           a_table(x=UNIT, y=field(0, 100), z=UNIT, least=4, most=4), make_covariance([1.0, 100.0, 1.0]),
            ([(0.0, 0.0, 0.0)] * 4, [(0.0, 100.0, 0.0)] + [(0.0, 0.0, 0.0)] * 3)),
     _enter("clipping", "issues/622", "smartnoise-synth 1.0.5",
            "Columns are clipped, and the covariance is that of the columns as they came.",
-           "replace one", a_table(x=WIDE, y=WIDE, least=4, most=4), covary_two,
+           "replace one", a_table(x=WIDE, y=WIDE, least=4, most=4), make_covariance([1.0, 1.0]),
            ([(0.0, 0.0)] * 4, [(50.0, 50.0)] + [(0.0, 0.0)] * 3)),
     _enter("bounds", "issues/574", "smartnoise-sql 1.0.1", "Bounds of extreme or missing values raise.",
            "add or remove one", a_list(field(0, 1000, special=[math.inf, math.nan]), most=10), find_bounds,

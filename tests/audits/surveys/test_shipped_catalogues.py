@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
+from importlib.metadata import distributions
 
 import numpy as np
 import pytest
@@ -11,9 +11,10 @@ from arena import Learner
 from audits.data.schemas import find_schema
 from audits.surveys.catalogue import Entry, list_catalogues, load_catalogue
 from audits.surveys.entry_process import make_data
-from learners.foreign.function import Function
+from learners.foreign.function import GIVEN, Function
 
-CATALOGUES = [name for name in list_catalogues() if find_spec(name.replace("-", "_")) is not None]
+INSTALLED = {found.name.lower().replace("_", "-") for found in distributions()}
+CATALOGUES = [name for name in list_catalogues() if name in INSTALLED]
 ENTRIES = [
     pytest.param(entry, id=f"{name} {entry.name}")
     for name in CATALOGUES
@@ -38,4 +39,5 @@ def test_an_entry_is_made_has_a_claim_and_plays(entry: Entry) -> None:
     learner = Function(function=mechanism, schema=schema)
     size = max(2, schema.min_size) if schema.max_size is None else schema.max_size
     data = schema.form.pack(list(schema.examples[:size]))
-    assert learner.mechanism(data, *[np.random.default_rng(0)] * (not learner.own_coins)) is not None
+    generators = [np.random.default_rng(0)] * (learner.effective_coins == GIVEN)
+    assert learner.mechanism(data, *generators) is not None
