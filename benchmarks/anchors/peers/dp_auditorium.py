@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import subprocess
 import sys
 import time
 import types
@@ -24,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from benchmarks.anchors.peers import find_commit
 from benchmarks.anchors.peers.sniper_mechanisms import Mechanism, sparse_vector
 
 SEEDS = 3
@@ -145,12 +145,16 @@ def _draw_rows(claim: Claim, kind: str, rng: Generator, data: np.ndarray, games:
 
 
 def load_package(checkout: str) -> None:
-    """Make the package's modules importable without its `__init__`, nor that of its generators."""
+    """Make the modules importable without the `__init__` of the package and of its generators; one thread."""
     root = Path(checkout, "python", "dp_auditorium", "dp_auditorium")
     for name in ("dp_auditorium", "dp_auditorium.generators"):
         package = types.ModuleType(name)
         package.__path__ = [str(root.joinpath(*name.split(".")[1:]))]
         sys.modules[name] = package
+    import tensorflow as tf
+
+    tf.config.threading.set_intra_op_parallelism_threads(1)
+    tf.config.threading.set_inter_op_parallelism_threads(1)
 
 
 def main() -> None:
@@ -158,11 +162,7 @@ def main() -> None:
     load_package(checkout)
     import tensorflow as tf
 
-    tf.config.threading.set_intra_op_parallelism_threads(1)
-    tf.config.threading.set_inter_op_parallelism_threads(1)
-    commit = subprocess.run(
-        ["git", "-C", checkout, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True
-    ).stdout.strip()
+    commit = find_commit(checkout)
     for name, claim in CLAIMS.items():
         for kind in TESTERS:
             for games in SIZES:

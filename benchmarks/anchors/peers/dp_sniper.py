@@ -11,15 +11,16 @@ from __future__ import annotations
 import json
 import os
 import random
-import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from benchmarks.anchors.peers import find_commit
 from benchmarks.anchors.peers.sniper_mechanisms import BELOW, CASES, DOMAINS, EPSILON, STOPPED, WHOLE_NUMBERS
 
 SEEDS = 3
@@ -47,38 +48,80 @@ SETTINGS: dict[str, tuple[str, dict[str, Any], int, tuple[float, ...]]] = {
 }
 
 
-def build_sniper(name: str, seed: int) -> Any:
-    """DP-Sniper's attack on a mechanism, which has the attributes mechanism and config."""
+def load_package(checkout: str, folder: str) -> None:
+    """Make `dpsniper` importable; it works in this process, and writes to the folder."""
+    sys.path.insert(0, checkout)
+    from dpsniper.utils.my_logging import log
+    from dpsniper.utils.my_multiprocessing import the_parallel_executor
+    from dpsniper.utils.paths import set_output_directory
+    from dpsniper.utils.torch import torch_initialize
+
+    torch_initialize(torch_threads=1)
+    log.configure("ERROR")
+    the_parallel_executor.execute = lambda function, inputs, chunk_size=1: [function(i) for i in inputs]
+    set_output_directory(folder)
+
+
+def seed_generators(seed: int) -> None:
+    import torch
+
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002 - which its mechanisms draw from
+    torch.manual_seed(seed)
+
+
+def load_mechanism(name: str, seed: int) -> Any:
+    path, settings, _, _ = SETTINGS[name]
+    module, _, kind = path.partition(".")
+    if module == "rappor":
+        settings = {"prng": np.random.default_rng(seed)}
+    return getattr(import_module(f"dpsniper.mechanisms.{module}"), kind)(**settings)
+
+
+def build_sniper(
+    mechanism: Any,
+    *,
+    width: int,
+    flags: Sequence[float] = (),
+    search_games: int = SEARCH_GAMES,
+    final_games: int = FINAL_GAMES,
+) -> Any:
+    """DP-Sniper's attack on a mechanism, which has the attributes mechanism and config.
+
+    width: of the classifier's input, the numbers of a release and as many again for each flag.
+    flags: values that are no numbers.
+    """
     from dpsniper.attack.dpsniper import DPSniper
     from dpsniper.classifiers.classifier_factory import LogisticRegressionFactory
     from dpsniper.classifiers.feature_transformer import FlagsFeatureTransformer
     from dpsniper.classifiers.torch_optimizer_factory import SGDOptimizerFactory
     from dpsniper.search.ddconfig import DDConfig
 
-    path, settings, width, flags = SETTINGS[name]
-    module, _, kind = path.partition(".")
-    if module == "rappor":
-        settings = {"prng": np.random.default_rng(seed)}
-    mechanism = getattr(import_module(f"dpsniper.mechanisms.{module}"), kind)(**settings)
-    sizes = dict.fromkeys(("n_train", "n", "n_check"), SEARCH_GAMES)
-    config = DDConfig(**sizes, n_final=FINAL_GAMES, n_processes=1, confidence=CONFIDENCE)
+    sizes = dict.fromkeys(("n_train", "n", "n_check"), search_games)
+    config = DDConfig(**sizes, n_final=final_games, n_processes=1, confidence=CONFIDENCE)
     factory = LogisticRegressionFactory(
         feature_transform=FlagsFeatureTransformer(list(flags)) if flags else None,
         in_dimensions=width,
         optimizer_factory=SGDOptimizerFactory(learning_rate=0.3, momentum=0.3, step_size=500),
         regularization_weight=0.001,
         epochs=10,
-        label=name,
     )
     return DPSniper(mechanism, factory, config)
 
 
-def attack(name: str, seed: int) -> dict[str, float]:
+def build_pairs(length: int, values: tuple[float, float], *, whole: bool, all_differ: bool) -> Any:
+    """Its patterns of pairs: vectors that differ by at most 1 in one entry, or in all."""
+    from dpsniper.input.input_domain import InputBaseType, InputDomain
+    from dpsniper.input.pattern_generator import PatternGenerator
+
+    kind = InputBaseType.INT if whole else InputBaseType.FLOAT
+    return PatternGenerator(InputDomain(length, kind, list(values)), component_wise_neighborhood=all_differ)
+
+
+def attack(sniper: Any, worlds: Sequence[np.ndarray]) -> dict[str, float]:
     """The larger bound of both orders of the data sets, the processor seconds of that order, and of both."""
     from dpsniper.search.ddwitness import DDWitness
 
-    sniper = build_sniper(name, seed)
-    worlds = [data.astype(int if name in WHOLE_NUMBERS else float) for data in CASES[name].worlds]
     found = []
     for order in (worlds, worlds[::-1]):
         start = time.process_time()
@@ -89,16 +132,10 @@ def attack(name: str, seed: int) -> dict[str, float]:
     return {"bound": bound, "seconds": seconds, "seconds_both": sum(spent for _, spent in found)}
 
 
-def attack_pairs(name: str, seed: int) -> dict[str, Any]:
-    """The bound of the best pair of its patterns, that pair, and the processor seconds of all of it."""
-    from dpsniper.input.input_domain import InputBaseType, InputDomain
-    from dpsniper.input.pattern_generator import PatternGenerator
+def attack_pairs(sniper: Any, pairs: Any) -> dict[str, Any]:
+    """The bound of the best pair, that pair, and the processor seconds of all of it."""
     from dpsniper.search.ddsearch import DDSearch
 
-    sniper, domain = build_sniper(name, seed), DOMAINS[name]
-    kind = InputBaseType.INT if name in WHOLE_NUMBERS else InputBaseType.FLOAT
-    values = InputDomain(len(CASES[name].data), kind, list(domain.values))
-    pairs = PatternGenerator(values, component_wise_neighborhood=domain.metric == "linf")
     start = time.process_time()
     best = DDSearch(sniper.mechanism, sniper, pairs, sniper.config).run()
     searched = time.process_time() - start
@@ -112,28 +149,28 @@ def attack_pairs(name: str, seed: int) -> dict[str, Any]:
     }
 
 
+def measure(name: str, seed: int, *, pairs: bool) -> dict[str, Any]:
+    whole, case, domain = name in WHOLE_NUMBERS, CASES[name], DOMAINS[name]
+    _, _, width, flags = SETTINGS[name]
+    sniper = build_sniper(load_mechanism(name, seed), width=width, flags=flags)
+    if pairs:
+        all_differ = domain.metric == "linf"
+        return attack_pairs(
+            sniper, build_pairs(len(case.data), domain.values, whole=whole, all_differ=all_differ)
+        )
+    return attack(sniper, [data.astype(int if whole else float) for data in case.worlds])
+
+
 def main(name: str, *, pairs: bool) -> None:
     checkout = os.environ["DP_SNIPER"]
-    sys.path.insert(0, checkout)
-    import torch
-    from dpsniper.utils.my_logging import log
-    from dpsniper.utils.my_multiprocessing import the_parallel_executor
-    from dpsniper.utils.paths import set_output_directory
-    from dpsniper.utils.torch import torch_initialize
-
-    torch_initialize(torch_threads=1)
-    log.configure("ERROR")
-    the_parallel_executor.execute = lambda function, inputs, chunk_size=1: [function(i) for i in inputs]
-    commit = subprocess.run(
-        ["git", "-C", checkout, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True
-    ).stdout.strip()
+    commit = find_commit(checkout)
     with tempfile.TemporaryDirectory() as folder:
-        set_output_directory(folder)
+        load_package(checkout, folder)
+        import torch
+
         for seed in range(1 if pairs else SEEDS):
-            random.seed(seed)
-            np.random.seed(seed)  # noqa: NPY002 - which its mechanisms draw from
-            torch.manual_seed(seed)
-            row = attack_pairs(name, seed) if pairs else attack(name, seed)
+            seed_generators(seed)
+            row = measure(name, seed, pairs=pairs)
             print(json.dumps({**row, "commit": commit, "torch": torch.__version__}), flush=True)
 
 

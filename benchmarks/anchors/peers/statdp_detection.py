@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.anchors.peers import find_commit
 from benchmarks.anchors.peers.sniper_mechanisms import CASES, DOMAINS, EPSILON
 
 REPEATS = 3
@@ -49,13 +49,30 @@ class _OneProcess:
         return map(function, tasks)
 
 
+def detect_violation(
+    algorithm: Callable[..., Any],
+    tasks: Sequence[tuple[Any, Any, dict[str, Any]]],
+    claim: float,
+    event_games: int = EVENT_GAMES,
+    detection_games: int = DETECTION_GAMES,
+) -> tuple[list[Any], int, int]:
+    """The pair of the tasks that has the best event against the claim, and how often it occurred in each.
+
+    tasks: (data, neighbour, keywords of the algorithm).
+    """
+    from statdp.core import run_algorithm
+    from statdp.selectors import select_event
+
+    *pair, keywords, event = select_event(algorithm, tasks, claim, event_games, _OneProcess(), quiet=True)
+    ((high, low),), _ = run_algorithm(algorithm, *pair, keywords, event, detection_games)
+    return pair, high, low
+
+
 def detect(name: str, claim: float, *, pairs: bool) -> dict[str, Any]:
     """The p-value against the claim, and the largest ε that the same counts refute."""
     from statdp import algorithms
-    from statdp.core import run_algorithm
     from statdp.generators import ALL_DIFFER, ONE_DIFFER, generate_databases
     from statdp.hypotest import test_statistics
-    from statdp.selectors import select_event
 
     function, settings = ALGORITHMS[name]
     algorithm, settings = getattr(algorithms, function), {"epsilon": EPSILON, **settings}
@@ -65,8 +82,7 @@ def detect(name: str, claim: float, *, pairs: bool) -> dict[str, Any]:
     if pairs:
         sensitivity = ALL_DIFFER if DOMAINS[name].metric == "linf" else ONE_DIFFER
         tasks = list(generate_databases(algorithm, len(case.data), settings, sensitivity))
-    *pair, _, event = select_event(algorithm, tasks, claim, EVENT_GAMES, _OneProcess(), quiet=True)
-    ((high, low),), _ = run_algorithm(algorithm, *pair, settings, event, DETECTION_GAMES)
+    pair, high, low = detect_violation(algorithm, tasks, claim)
     p_value = test_statistics(high, low, claim, DETECTION_GAMES)
     seconds = time.process_time() - start
     refuted, accepted = 0.0, 20.0
@@ -83,9 +99,7 @@ def detect(name: str, claim: float, *, pairs: bool) -> dict[str, Any]:
 def main(claims: dict[str, float], *, pairs: bool) -> None:
     checkout = os.environ["STATDP"]
     sys.path.insert(0, checkout)
-    commit = subprocess.run(
-        ["git", "-C", checkout, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True
-    ).stdout.strip()
+    commit = find_commit(checkout)
     for name, claim in claims.items():
         for _ in range(1 if pairs else REPEATS):
             print(json.dumps({**detect(name, claim, pairs=pairs), "commit": commit}), flush=True)
