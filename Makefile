@@ -32,7 +32,7 @@ endef
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check lint check-slow check-libraries torture bench bench-anchors bench-peers bench-coverage bench-monitors bench-search bench-bugs bugs-libraries bench-suite bench-distinguishers bench-experts bench-lists bench-training bench-winnow bench-everlasting bench-optimum bench-scale pictures theorems tournament docs test-lowest format clean
+.PHONY: help demo test check lint check-slow check-libraries torture bench bench-anchors bench-peers bench-coverage bench-monitors bench-search bench-bugs bench-bugs-peers bugs-libraries bench-suite bench-distinguishers bench-experts bench-lists bench-training bench-winnow bench-everlasting bench-optimum bench-scale pictures theorems tournament docs test-lowest format clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r name what; do \
@@ -96,6 +96,13 @@ bench-search: .venv/ready  ## a thousand searches of each correct learner (hours
 
 bench-bugs: .venv/ready  ## reported privacy bugs, searched unaided, with their twins: docs/bugs.md; resumable (hours; OPTIONS="NAME --seeds 1")
 	@OPENBLAS_NUM_THREADS=1 .venv/bin/python -m benchmarks.bugs --jobs $(WORKERS) $(OPTIONS)
+
+bench-bugs-peers: export OMP_NUM_THREADS := 1
+bench-bugs-peers: export OPENBLAS_NUM_THREADS := 1
+bench-bugs-peers: $(PEERS:%=.venv-anchors-%/ready) .venv-anchors-jax-privacy/ready  ## other auditors on the reported bugs: DP_SNIPER=checkout STATDP=... DP_AUDITORIUM=...; resumable (an hour)
+	@for tool in $(PEERS) jax-privacy; do \
+		DP_SNIPER="$(DP_SNIPER)" STATDP="$(STATDP)" DP_AUDITORIUM="$(DP_AUDITORIUM)" TF_CPP_MIN_LOG_LEVEL=3 \
+			.venv-anchors-$$tool/bin/python -m benchmarks.anchors.peers.reported_bugs $$tool $(OPTIONS) || exit 1; done
 
 bugs-libraries: $(BUGGY:%=.venv-bugs-%/ready)  ## reported bugs in releases of libraries, searched unaided in environments of their own; resumable
 	@for library in $(BUGGY); do OPENBLAS_NUM_THREADS=1 POLARS_MAX_THREADS=1 RUST_LIB_BACKTRACE=0 \

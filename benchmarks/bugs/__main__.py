@@ -8,13 +8,11 @@ file for other tools, data/bugs.json, are written anew.
 
 from __future__ import annotations
 
-import csv
 import textwrap
 import time
 import warnings
 from collections import deque
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import attrs
@@ -106,14 +104,7 @@ def write_records(rows: Iterable[dict[str, Any]]) -> None:
     latest = {(row["bug"], row["form"], str(row["seed"])): row for row in rows}
     order = {bug.name: place for place, bug in enumerate(BUGS)}
     kept = sorted((key for key in latest if key[0] in order), key=lambda key: (order[key[0]], *key[1:]))
-    write_rows((latest[key] for key in kept), page.RECORDS)
-
-
-def write_rows(rows: Iterable[dict[str, Any]], path: Path) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, page.COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    page.write_rows((latest[key] for key in kept), page.RECORDS)
 
 
 @click.command()

@@ -6,6 +6,7 @@ import csv
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from benchmarks.bugs.bug import Bug
 from benchmarks.bugs.collection import BUGS
@@ -15,9 +16,17 @@ PAGE = DOCS / "bugs.md"
 RECORDS = Path(__file__).with_name("data") / "records.csv"
 PEERS = RECORDS.with_name("peers.csv")
 COLUMNS = ("bug", "form", "seed", "seconds", "result", "cpu", "calls", "epsilon", "data")
+PEERS_COLUMNS = ("bug", "tool", "data", "seconds", "result", "cpu", "why")
+TOOLS = {
+    "dp-sniper": "DP-Sniper",
+    "statdp": "StatDP",
+    "dp-auditorium": "DP-Auditorium",
+    "jax-privacy": "jax-privacy",
+}
 MARK = "<!-- What follows is written by `make bench-bugs`. -->\n"
 HEADERS = ("bug", "claim", "found", "CPU s", "calls", "certified ε", "smallest data", "twin", "other tools")
 REFUTED = "refuted"
+FOUND, NOT_FOUND, LATE, FAILED, CANNOT = "found", "not found", "out of time", "failed", "cannot"
 Row = Mapping[str, str]
 
 
@@ -27,6 +36,13 @@ def read_records(path: Path | None = None) -> list[dict[str, str]]:
         return []
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
+
+
+def write_rows(rows: Iterable[Mapping[str, Any]], path: Path, columns: Sequence[str] = COLUMNS) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 def list_kinds() -> dict[str, list[Bug]]:
@@ -48,7 +64,43 @@ def summarise(rows: Iterable[Row]) -> str:
     return "; ".join(parts) + "."
 
 
-def describe_row(bug: Bug, rows: Sequence[Row], peers: Mapping[str, str]) -> list[str]:
+def describe_peers(rows: Iterable[Row]) -> str:
+    """What other tools make of a bug; a star marks a tool that chose its data."""
+    parts: dict[str, list[str]] = {FOUND: [], NOT_FOUND: [], CANNOT: []}
+    for row in rows:
+        name = TOOLS[row["tool"]] + ("*" if row["data"] == "own" else "")
+        if row["result"] == FOUND:
+            name += f" ({row['cpu']} s)"
+        parts[row["result"] if row["result"] in parts else NOT_FOUND].append(name)
+    return "; ".join(f"{result}: {', '.join(names)}" for result, names in parts.items() if names) or "–"
+
+
+def summarise_peers(rows: Sequence[Row], peers: Sequence[Row]) -> str:
+    """A table of tools: how many bugs each can test, and finds, beside the searches of the same bugs."""
+    names = {row["bug"] for row in peers}
+    lines = [("tool", "bugs tested", "found", "found where it chose the data", "CPU s of those found")]
+    for tool, name in TOOLS.items():
+        tested = [row for row in peers if row["tool"] == tool and row["result"] != CANNOT]
+        own = [row for row in tested if row["data"] == "own"]
+        lines.append(_describe_tool(name, tested, own, FOUND))
+    ours = [row for row in rows if row["bug"] in names and row["form"] == "bug" and row["seed"] == "0"]
+    lines.append(_describe_tool("dp-arena, unaided, seed 0", ours, ours, REFUTED))
+    return _draw_table(lines)
+
+
+def _describe_tool(name: str, tested: Sequence[Row], own: Sequence[Row], result: str) -> tuple[str, ...]:
+    found = [float(row["cpu"]) for row in tested if row["result"] == result]
+    chosen = f"{sum(row['result'] == result for row in own)} of {len(own)}" if own else "–"
+    seconds = f"{statistics.median(found):.1f}, at most {max(found):.1f}" if found else "–"
+    return name, str(len(tested)), str(len(found)), chosen, seconds
+
+
+def _draw_table(lines: Sequence[Sequence[str]]) -> str:
+    parts = [lines[0], ["---"] * len(lines[0]), *lines[1:]]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in parts)
+
+
+def describe_row(bug: Bug, rows: Sequence[Row], peers: Sequence[Row]) -> list[str]:
     """A line of the table of a kind."""
     claim = f"ε = {bug.epsilon:.3g}" + (f", δ = {bug.delta:.2g}" if bug.delta else "") + f"; {bug.relation}"
     own = [row for row in rows if row["bug"] == bug.name]
@@ -66,28 +118,29 @@ def describe_row(bug: Bug, rows: Sequence[Row], peers: Mapping[str, str]) -> lis
         max((row["epsilon"] for row in found), key=float, default="–"),
         f"`{shown}`" if found else "–",
         f"refuted {refuted} of {len(twins)}" if twins else "–",
-        peers.get(bug.name, "–"),
+        describe_peers(row for row in peers if row["bug"] == bug.name),
     ]
 
 
-def write_tables(rows: Sequence[Row], peers: Mapping[str, str]) -> str:
+def write_tables(rows: Sequence[Row], peers: Sequence[Row]) -> str:
     """What follows the mark."""
     kinds = list_kinds()
     parts = [f"{len(BUGS)} bugs of {len(kinds)} kinds. {summarise(rows)}\n"]
+    if peers:
+        parts.append(summarise_peers(rows, peers) + "\n")
     for kind, bugs in kinds.items():
-        lines = [HEADERS, ["---"] * len(HEADERS), *(describe_row(bug, rows, peers) for bug in bugs)]
-        table = ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
-        parts.append("\n".join([f"### {kind.capitalize()}", "", *table, ""]))
+        table = _draw_table([HEADERS, *(describe_row(bug, rows, peers) for bug in bugs)])
+        parts.append(f"### {kind.capitalize()}\n\n{table}\n")
     return "\n".join(parts)
 
 
 def write_page() -> None:
     """Write the tables into the page, below its introduction."""
-    peers = {row["bug"]: row["result"] for row in read_records(PEERS)}
     head, mark, _ = PAGE.read_text(encoding="utf-8").partition(MARK)
     if not mark:
         raise SystemExit(f"{PAGE} has no line {MARK!r}")
-    PAGE.write_text(f"{head}{mark}\n{write_tables(read_records(), peers)}", encoding="utf-8")
+    tables = write_tables(read_records(), read_records(PEERS))
+    PAGE.write_text(f"{head}{mark}\n{tables}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -151,8 +151,7 @@ def test_the_scale_of_gaussian_noise_is_the_least() -> None:
 def test_the_page_is_made_from_the_records() -> None:
     _, mark, tables = page.PAGE.read_text(encoding="utf-8").partition(page.MARK)
     assert mark
-    peers = {row["bug"]: row["result"] for row in page.read_records(page.PEERS)}
-    assert tables == "\n" + page.write_tables(page.read_records(), peers)
+    assert tables == "\n" + page.write_tables(page.read_records(), page.read_records(page.PEERS))
     assert all(f"[{bug.name}]({bug.address})" in tables for bug in BUGS)
 
 

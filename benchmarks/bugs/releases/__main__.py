@@ -11,7 +11,7 @@ import pkgutil
 import click
 
 from benchmarks.bugs import page, releases
-from benchmarks.bugs.__main__ import Task, choose_tasks, record_search, write_rows
+from benchmarks.bugs.__main__ import Task, choose_tasks, record_search
 
 RECORDS = page.DOCS / "tables" / "benchmarks" / "bugs_releases.csv"
 SUFFIX = "_release"
@@ -33,7 +33,7 @@ def main(library: str, seeds: int, seconds: float) -> None:
         row = {name: str(value) for name, value in record_search(tasks[task], task).items()}
         kept = [old for old in rows if (old["bug"], old["form"], old["seed"]) != task.key]
         rows = sorted([*kept, row], key=lambda each: (each["bug"], each["seed"]))
-        write_rows(rows, RECORDS)
+        page.write_rows(rows, RECORDS)
         click.echo(f"{task.name:32} seed {task.seed}: {row['result']:12} {row['cpu']:>6} s")
 
 
