@@ -76,8 +76,10 @@ def describe_peers(rows: Iterable[Row]) -> str:
 
 
 def summarise_peers(rows: Sequence[Row], peers: Sequence[Row]) -> str:
-    """A table of tools: how many bugs each can test, and finds, beside the searches of the same bugs."""
+    """How many bugs each tool can test, and finds, beside the searches of the same bugs."""
     names = {row["bug"] for row in peers}
+    seconds = max(float(row["seconds"]) for row in peers)
+    head = f"The {len(names)} bugs whose releases are numbers, at most {seconds:g} s of CPU for each tool:"
     lines = [("tool", "bugs tested", "found", "found where it chose the data", "CPU s of those found")]
     for tool, name in TOOLS.items():
         tested = [row for row in peers if row["tool"] == tool and row["result"] != CANNOT]
@@ -85,7 +87,7 @@ def summarise_peers(rows: Sequence[Row], peers: Sequence[Row]) -> str:
         lines.append(_describe_tool(name, tested, own, FOUND))
     ours = [row for row in rows if row["bug"] in names and row["form"] == "bug" and row["seed"] == "0"]
     lines.append(_describe_tool("dp-arena, unaided, seed 0", ours, ours, REFUTED))
-    return _draw_table(lines)
+    return f"{head}\n\n{_draw_table(lines)}"
 
 
 def _describe_tool(name: str, tested: Sequence[Row], own: Sequence[Row], result: str) -> tuple[str, ...]:

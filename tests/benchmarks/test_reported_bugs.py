@@ -143,7 +143,9 @@ def test_the_page_says_what_other_tools_find() -> None:
     cell = "found: DP-Sniper* (2.5 s), jax-privacy (2.5 s); not found: StatDP"
     assert page.describe_peers(peers[:3]) == cell
     assert page.describe_peers([]) == "–"
-    table = [line.strip("| ").split(" | ") for line in page.summarise_peers(ours, peers).splitlines()]
+    head, _, *table = page.summarise_peers(ours, peers).splitlines()
+    assert head.startswith("The 2 bugs whose releases are numbers, at most 30 s")
+    table = [line.strip("| ").split(" | ") for line in table]
     assert table[2] == ["DP-Sniper", "1", "1", "1 of 1", "2.5, at most 2.5"]
     assert table[3] == ["StatDP", "2", "0", "0 of 1", "–"]
     assert table[-1] == ["dp-arena, unaided, seed 0", "2", "1", "1 of 2", "0.5, at most 0.5"]
