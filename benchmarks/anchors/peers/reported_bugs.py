@@ -42,7 +42,7 @@ SHARES = (0.1, 0.9)  # of the seconds, for a first and a second try
 PLAYED = 0.7  # of the seconds that a tool is expected to need, so that it ends in time
 PILOT = 0.1  # of the games, by which releases are scaled
 LENGTH = 5  # of the vectors that tools choose, as of most of DP-Sniper's mechanisms
-MOST_GAMES = 10**6
+MOST_GAMES = 10**6  # of a step in each world
 MEMORY = 4 * 2**30  # bytes, of what a tool may allocate
 _TRIALS = 100  # games that show what a release looks like, and what it costs
 
@@ -165,7 +165,7 @@ def judge_by_sniper(target: Target, seconds: float) -> bool:
     if own is not None:
         pairs = dp_sniper.build_pairs(own.length, own.values, whole=own.whole, all_differ=own.all_differ)
         weight = 5 * len(list(pairs.get_input_pairs())) + 2 * 20
-    games = target.count_games(seconds, weight, 2e-6, dp_sniper.SEARCH_GAMES)
+    games = target.count_games(seconds, weight, 2e-6, MOST_GAMES)
     step = 1000 if games >= 10_000 else 50  # it asks for multiples of 1000 above 10,000
     games = max(games // step * step, min(games, step))
     dp_sniper.seed_generators(0)
@@ -202,7 +202,7 @@ def judge_by_statdp(target: Target, seconds: float) -> bool:
         ]
     ratio = statdp_detection.DETECTION_GAMES // statdp_detection.EVENT_GAMES
     weight = 2 * (len(tasks) + ratio)
-    games = target.count_games(seconds, weight, 2e-6 * target.width, statdp_detection.EVENT_GAMES)
+    games = target.count_games(seconds, weight, 2e-6 * target.width, MOST_GAMES)
     _, high, low = statdp_detection.detect_violation(
         algorithm, tasks, target.bug.epsilon, games, ratio * games
     )
@@ -215,7 +215,7 @@ def judge_by_auditorium(target: Target, seconds: float) -> bool:
     import tensorflow as tf
 
     tf.keras.utils.set_random_seed(0)
-    games = target.count_games(max(seconds - 5.0, 0.5), 2, 40e-6, max(dp_auditorium.SIZES))
+    games = target.count_games(max(seconds - 5.0, 0.5), 2, 40e-6, MOST_GAMES)
     pilot, worlds = sample_worlds(target, games)
     spread = pilot.std(axis=(0, 1))
     scaled = (worlds - pilot.mean(axis=(0, 1))) / np.where(spread > 0, spread, 1.0)
