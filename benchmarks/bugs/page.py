@@ -78,8 +78,9 @@ def describe_peers(rows: Iterable[Row]) -> str:
 def summarise_peers(rows: Sequence[Row], peers: Sequence[Row]) -> str:
     """How many bugs each tool can test, and finds, beside the searches of the same bugs."""
     names = {row["bug"] for row in peers}
-    seconds = max(float(row["seconds"]) for row in peers)
-    head = f"The {len(names)} bugs whose releases are numbers, at most {seconds:g} s of CPU for each tool:"
+    limits = sorted({float(row["seconds"]) for row in peers})
+    seconds = f"{limits[0]:g}" + (f" to {limits[-1]:g}" if len(limits) > 1 else "")
+    head = f"The {len(names)} bugs whose releases are numbers; each tool is stopped after {seconds} s of CPU:"
     lines = [("tool", "bugs tested", "found", "found where it chose the data", "CPU s of those found")]
     for tool, name in TOOLS.items():
         tested = [row for row in peers if row["tool"] == tool and row["result"] != CANNOT]

@@ -129,7 +129,7 @@ def make_row(bug: str, tool: str, result: str, data: str, *, seconds: str = "30.
 
 def test_the_page_says_what_other_tools_find() -> None:
     peers = [
-        make_row("last-bits", "dp-sniper", page.FOUND, "own"),
+        make_row("last-bits", "dp-sniper", page.FOUND, "own", seconds="10.0"),
         make_row("last-bits", "statdp", page.LATE, "given"),
         make_row("last-bits", "jax-privacy", page.FOUND, "given"),
         make_row("tied-weights", "dp-sniper", page.CANNOT, "given"),
@@ -144,7 +144,7 @@ def test_the_page_says_what_other_tools_find() -> None:
     assert page.describe_peers(peers[:3]) == cell
     assert page.describe_peers([]) == "–"
     head, _, *table = page.summarise_peers(ours, peers).splitlines()
-    assert head.startswith("The 2 bugs whose releases are numbers, at most 30 s")
+    assert head.startswith("The 2 bugs whose releases are numbers; each tool is stopped after 10 to 30 s")
     table = [line.strip("| ").split(" | ") for line in table]
     assert table[2] == ["DP-Sniper", "1", "1", "1 of 1", "2.5, at most 2.5"]
     assert table[3] == ["StatDP", "2", "0", "0 of 1", "–"]

@@ -350,7 +350,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("tool", choices=JUDGES)
     parser.add_argument("names", nargs="*", metavar="NAME", help="Bugs; all, if none is named.")
-    parser.add_argument("--seconds", type=float, default=30.0, help="Processor seconds of each bug, at most.")
+    parser.add_argument("--seconds", type=float, default=60.0, help="Processor seconds of each bug, at most.")
     parser.add_argument("--again", action="store_true", help="Run again what is recorded.")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
