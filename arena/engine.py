@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
+from typing import TypeVar
 
 import attrs
 import numpy as np
@@ -20,6 +21,8 @@ from arena.referees.scorebook import MistakeCounts, Scorebook
 from arena.referees.transcript import Entry, Transcript
 from arena.sample import freeze
 from arena.settings import at_least, check_value
+
+_T = TypeVar("_T")
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -88,6 +91,34 @@ def add_games(games: int) -> None:
     """Count games that were played in another process."""
     for count in _counts.get():
         count.games += games
+
+
+_deadline: ContextVar[Callable[[], None] | None] = ContextVar("deadline", default=None)
+
+
+@contextmanager
+def set_deadline(check: Callable[[], None]) -> Iterator[None]:
+    """Call `check` meanwhile before every move and between calls of a user's code. It ends the games by
+    raising an error that is no Exception, since those would be a player's."""
+    token = _deadline.set(check)
+    try:
+        yield
+    finally:
+        _deadline.reset(token)
+
+
+def check_deadline() -> None:
+    """Raise what ends the games, if it is time."""
+    check = _deadline.get()
+    if check is not None:
+        check()
+
+
+def iterate_in_time(parts: Iterable[_T]) -> Iterator[_T]:
+    """Parts of what may take long, as calls that play games: `check_deadline` comes before each."""
+    for part in parts:
+        check_deadline()
+        yield part
 
 
 def play(
@@ -268,6 +299,7 @@ def _run(
             )
         if watch is not None:
             watch(batch.round)
+        check_deadline()
         original = batch.carry_out(move)
         if replies is not None:
             replies.append(original)

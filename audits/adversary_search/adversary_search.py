@@ -96,6 +96,7 @@ def search(
     Raises: InvalidArgument; WorkersFailed; NotConforming if the learner fails `arena.testing.check_learner`;
     NothingTested if it fails in, or declines, every game; whatever a referee raises in other games.
     """
+    limits = Limits(max_calls, max_seconds)
     protocol = choose_protocol(learner, protocol)
     claim = learner.claim if claim is None else claim
     if not 0 < claim.epsilon < inf or claim.delta >= 1:
@@ -127,7 +128,7 @@ def search(
         seed=seed,
         bits=bits,
     )
-    with Limits(max_calls, max_seconds) as limits:
+    with limits:
         workers = Workers.from_jobs(jobs)
         if learner.one_call_a_game:
             check_enough(max_calls, plan.confirming_calls)

@@ -15,6 +15,7 @@ import attrs
 import numpy as np
 
 from arena import BudgetExceeded, Claim, InvalidArgument, Learner, PlayerError
+from arena.engine import iterate_in_time
 from arena.randomness import block_seed, generator
 from audits.adversary_search.score import OWN_SCORE, Score, simple_scores
 from audits.adversary_search.script import SPACES, Script
@@ -89,8 +90,7 @@ class Evidence:
     nats: the log wealth won against the claim, at least 0. z: by how many standard deviations the claim fails
     at the chosen event. score: the simple score that was bet on, if any. games: played in each world. faults:
     whether the adversary saw failures of the learner. changed: with common random numbers, the share of games
-    whose view the other world changes; else None. fresh: the games that were played last. halves: the games,
-    where they are calls.
+    whose view the other world changes; else None. fresh: played last. halves: the games, if they are calls.
     """
 
     nats: float
@@ -279,7 +279,7 @@ class _CrossFit:
 
         thresholds, counted = [np.zeros(0)], []
         has_tails = any(map(is_single, half.names))  # several replies together are a rare event more often
-        for score in candidates:
+        for score in iterate_in_time(candidates):
             values = compute(score, half)
             thresholds.append(_choose_thresholds(values, has_tails or score == Score(OWN_SCORE)))
             counted.append(_count_events(values, thresholds[-1], half.counts))

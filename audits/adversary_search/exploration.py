@@ -43,7 +43,7 @@ from audits.adversary_search.script import SPACES, Script
 from audits.adversary_search.script_strategies import adversaries
 from audits.interrupts import acknowledge_interrupt, check_interrupts
 from audits.runs.learner_failures import describe_failure, find_failure
-from audits.runs.limits import CALLS, SECONDS, Limits
+from audits.runs.limits import CALLS, SECONDS, Limits, TimeIsOver
 
 # Nats. Chance exceeds it with probability exp(-10), so most confirmations succeed.
 EVIDENCE_THRESHOLD = 10.0
@@ -130,7 +130,7 @@ class HypothesisRun:
         over. Raises: whatever a referee raises in a game, except for games that the learner declines."""
         if self._target.learner.one_call_a_game:
             self._usual_calls = SPACES[self._protocol].budget.calls * examples
-        with count_games() as self._count:
+        with count_games() as self._count, self._limits.end_in_time():
             return self._run(examples)
 
     def _run(self, examples: int) -> Exploration:
@@ -150,6 +150,8 @@ class HypothesisRun:
                 self._simplify(result.adversary, 2 * evidence.games, self._count.games)
         except (_LimitReached, _LearnerFailed):
             pass
+        except TimeIsOver:
+            result.stopped = SECONDS
         except KeyboardInterrupt:
             acknowledge_interrupt()
             result.interrupted = True
@@ -160,6 +162,8 @@ class HypothesisRun:
             result.leader = _find_leader({script: evidence.z for script, evidence in played.items()})
             try:
                 result.rungs = self._climb_rungs(played)
+            except TimeIsOver:
+                result.stopped = SECONDS
             except KeyboardInterrupt:
                 acknowledge_interrupt()
                 result.interrupted = True

@@ -16,7 +16,7 @@ from arena import PlayerError
 from audits.adversary_search.detectable_loss import Rung
 from audits.adversary_search.evidence import DECLINED, Evidence, SearchTarget, limit_pairs, weigh_games
 from audits.adversary_search.script import Script
-from audits.runs.limits import Limits
+from audits.runs.limits import Limits, TimeIsOver
 
 FACTOR = 4  # between the games of one level and the next
 FIRST_SHARE = 8  # one in so many explored adversaries goes on to the first level
@@ -78,7 +78,11 @@ class Race:
             pairs = self._levels[number].pairs * FACTOR
             if self.games + pairs > end or self._limits.find_reached(2 * pairs + self._reserve):
                 return
-            self._play(script, number, pairs)
+            try:
+                with self._limits.end_in_time():
+                    self._play(script, number, pairs)
+            except TimeIsOver:
+                return
 
     def _choose(self) -> tuple[Script, int] | None:
         """Who goes on next, and from which level: the highest one where anyone may."""

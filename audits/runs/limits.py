@@ -8,13 +8,13 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from contextvars import ContextVar
 from math import inf
 from typing import Any, Protocol, Self, TypeVar
 
 from arena import Adversary, InvalidArgument, Learner, Referee, play
-from arena.engine import add_games, count_games
+from arena.engine import add_games, count_games, set_deadline
 from arena.errors import RAISED
 from arena.settings import at_least, check_value, more_than, number, whole
 
@@ -40,6 +40,10 @@ class SupportsIndexing(Protocol):
     """What has an integer for an index, as the sizes of blocks."""
 
     def __getitem__(self, index: int, /) -> int: ...
+
+
+class TimeIsOver(BaseException):  # no Exception, which learners may catch
+    """max_seconds have passed while games were played."""
 
 
 class Limits:
@@ -105,9 +109,27 @@ class Limits:
         return SECONDS if self._is_late(calls) else ""
 
     def _is_late(self, calls: float) -> bool:
-        now = clock()
-        each = (now - self._begin) / self.calls if self.calls else 0.0
-        return now + calls * each >= self._end
+        return clock() + calls * self._seconds_a_call >= self._end
+
+    @property
+    def _seconds_a_call(self) -> float:
+        return (clock() - self._begin) / self.calls if self.calls else 0.0
+
+    def end_in_time(self, calls: float = 0) -> AbstractContextManager[None]:
+        """Within it, games end when max_seconds have passed, or so much earlier that `calls` may follow.
+        Raises: TimeIsOver, before a call of a user's code."""
+        return self._end_at(self._end - calls * self._seconds_a_call)
+
+    def end_in_time_before_checks(self, learner: Learner) -> AbstractContextManager[None]:
+        """As `end_in_time`, with time for the checks at the end of a run."""
+        return self.end_in_time(self._count_checks(0, learner))
+
+    def _end_at(self, end: float) -> AbstractContextManager[None]:
+        def check() -> None:
+            if clock() >= end:
+                raise TimeIsOver
+
+        return nullcontext() if end == inf else set_deadline(check)
 
     def try_probing(self, calls: int, probe: Callable[[], _T], time_call: Callable[[], float]) -> _T | None:
         """What `probe` returns, which makes so many calls, or None if they exceed the share of the limits
@@ -120,8 +142,10 @@ class Limits:
             return None
         if self.max_seconds is not None and seconds > _PROBING * self.max_seconds:
             return None
-        begin = clock()
-        found = probe()
+        begin, found = clock(), None
+        left = inf if self.max_seconds is None else _PROBING * self.max_seconds - self._probing_seconds
+        with suppress(TimeIsOver), self._end_at(min(self._end, begin + left)):
+            found = probe()
         seconds = clock() - begin
         self._probing_rate = seconds / calls
         self._probing_calls += calls
@@ -129,10 +153,13 @@ class Limits:
         return found
 
     def find_reached_before(self, calls: int, learner: Learner) -> str:
-        """As `find_reached`, with time for the games that are played again at the end."""
-        repeated = _REPEATED * (self.calls + calls) if learner.one_call_a_game else 0.0
+        """As `find_reached`, with time for the checks at the end of a run."""
         reached = self.find_reached(calls + CHECKED_AGAIN)
-        return reached or (SECONDS if self._is_late(calls + CHECKED_AGAIN + repeated) else "")
+        return reached or (SECONDS if self._is_late(calls + self._count_checks(calls, learner)) else "")
+
+    def _count_checks(self, calls: int, learner: Learner) -> float:
+        """Calls of the checks that follow after so many further ones, some of which are played again."""
+        return CHECKED_AGAIN + (_REPEATED * (self.calls + calls) if learner.one_call_a_game else 0.0)
 
     def keep_affordable(self, missing: Sequence[int], sizes: SupportsIndexing) -> Sequence[int]:
         """The first of the missing blocks, by index, for which the calls suffice, with checks that follow.

@@ -27,7 +27,7 @@ from audits.runs.blocks import (
     repeats_calls,
     uses_common_random_numbers,
 )
-from audits.runs.limits import CALLS, Limits, announce_cost, time_game
+from audits.runs.limits import CALLS, SECONDS, Limits, TimeIsOver, announce_cost, time_game
 from audits.runs.plan import LEARNED, Plan
 from audits.runs.verdict import RunNotes, RunStopped, Verdict
 from audits.runs.workers import Workers
@@ -238,7 +238,12 @@ def _iterate_blocks(
                     if limits.reached:
                         return
                     played += 1
-                block = ledger.block(index) if ledger is not None and not is_new else next(new_blocks)
+                try:
+                    with limits.end_in_time_before_checks(plan.learner):
+                        block = ledger.block(index) if ledger is not None and not is_new else next(new_blocks)
+                except TimeIsOver:
+                    limits.reached = SECONDS
+                    return
                 if is_new and not workers.alone:
                     limits.count_elsewhere(2 * block.pairs)
                 if index < exact:

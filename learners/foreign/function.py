@@ -14,6 +14,7 @@ import attrs
 import numpy as np
 
 from arena.claims import Claim
+from arena.engine import iterate_in_time
 from arena.errors import InvalidArgument, NotConforming
 from arena.parcels import callable_name, display_name, is_mechanism, is_model
 from arena.randomness import GameSeed, draw_game_seeds, generator
@@ -264,7 +265,8 @@ class Function(ForeignClaim):
             if not self.vectorised:
                 call = _call_seeded if self.effective_coins == GLOBAL else _call_with_generator
                 seeds = islice(rng.seeds(), games)
-                return [call(function, data, seed) for data, seed in zip(inputs, seeds, strict=True)]
+                calls = iterate_in_time(zip(inputs, seeds, strict=True))
+                return [call(function, data, seed) for data, seed in calls]
             coins = rng.copy_generator()
             releases, end = self._play_all(next(inputs), rng.games, coins)
             rng.check_end(end, self.own_name)
@@ -273,7 +275,7 @@ class Function(ForeignClaim):
                 return releases
             return releases[places] if type(releases) is np.ndarray else [releases[place] for place in places]
         if not self.vectorised:
-            return list(map(function, inputs))
+            return list(map(function, iterate_in_time(inputs)))
         if self.effective_coins == OWN:
             return function(next(inputs), games)
         return self._play_all(next(inputs), games, rng)[0]

@@ -12,6 +12,7 @@ import attrs
 import numpy as np
 
 from arena.claims import Claim, Neighbours, PrivacyUnit, Relation, neighbours_setting, read_relation
+from arena.engine import iterate_in_time
 from arena.errors import RAISED, InvalidArgument, UnknownRelease, describe_error
 from arena.parcels import display_name
 from arena.players import Learner
@@ -225,7 +226,8 @@ class RunningSessions:
         objects: list[Any] = [None] * self._games
         values: list[Any] = [None] * self._games
         for sample, games in training.groups():
-            for game, data in zip(games.tolist(), schema.pack_games(sample, len(games)), strict=True):
+            packed = schema.pack_games(sample, len(games))
+            for game, data in iterate_in_time(zip(games.tolist(), packed, strict=True)):
                 rng = generator(seeds[game])
                 with self._generators.use(game, seeds[game]):
                     values[game], objects[game] = _open(lambda: learner.make_object(data, rng))  # noqa: B023
@@ -248,7 +250,7 @@ class RunningSessions:
             return self._ask_vectorised(session, queries, active)
         replies: list[Any] = [SILENCE] * self._games
         objects = self._objects[session]
-        for game in np.flatnonzero(active).tolist():
+        for game in iterate_in_time(np.flatnonzero(active).tolist()):
             asked = objects[game]
             if asked is not None:
                 query = self._learner.find_query(queries[game])
@@ -283,7 +285,7 @@ class RunningSessions:
         replies: list[Any] = [SILENCE] * self._games
         children: list[Any] = [None] * self._games
         objects = self._objects[session]
-        for game in np.flatnonzero(active).tolist():
+        for game in iterate_in_time(np.flatnonzero(active).tolist()):
             parent = objects[game]
             if parent is not None:
                 kind = self._learner.find_query(kinds[game])

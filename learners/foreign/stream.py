@@ -12,6 +12,7 @@ import attrs
 import numpy as np
 
 from arena.claims import Claim, Neighbours, PrivacyUnit, Relation, neighbours_setting, read_relation
+from arena.engine import iterate_in_time
 from arena.errors import RAISED, BudgetExceeded, InvalidArgument, publish_error
 from arena.parcels import callable_name, display_name
 from arena.players import Learner
@@ -161,7 +162,7 @@ class RunningObjects:
         for game, (each, which) in enumerate(zip(self._objects, records.which, strict=True)):
             stream = streams[which] if shared[which] else deepcopy(streams[which])
             with self._generators.use(game):
-                games.append([_call_update(each, record) for record in stream])
+                games.append([_call_update(each, record) for record in iterate_in_time(stream)])
         return [list_objects([game[place] for game in games]) for place in range(rounds)]
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from hypothesis import strategies as st
 
 import audits
 from adversaries.release.point_swap import CountSwap
@@ -24,12 +25,34 @@ from learners.foreign.function import Function
 from learners.releases.counts import LaplaceCount
 
 SECONDS = 0.05  # of a call
+BITS = st.integers(0, 1)
 NOW = [0.0]
 
 
 def release_sum(points: np.ndarray, rng: np.random.Generator) -> float:
     NOW[0] += SECONDS
     return float(points.sum() + rng.laplace())
+
+
+class SlowCounter:
+    """Publishes a noisy count of its records. Rounds after the third take longer than those timed first."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.total, self.calls, self.rng = 0, 0, rng
+
+    def update(self, record: int) -> float:
+        self.calls += 1
+        self.total += record
+        NOW[0] += SECONDS / 50 if self.calls <= 3 else SECONDS / 10
+        return float(self.total + self.rng.laplace(scale=100))
+
+
+class SlowServer(SlowCounter):
+    """The same, asked about its data."""
+
+    def __init__(self, data: list[int], rng: np.random.Generator) -> None:
+        super().__init__(rng)
+        self.total = sum(data)
 
 
 LEARNER = Function(function=release_sum, receives="points", epsilon=1.0, domain=(0.0, 1.0))
@@ -81,6 +104,19 @@ def test_an_audit_ends_in_time() -> None:
     assert 30 < NOW[0] <= 60
     assert verdict.stopped == "max_seconds"
     assert 0 < verdict.epsilon_lower < 1
+
+
+@pytest.mark.parametrize("form", [pytest.param("session", marks=pytest.mark.thorough), "stream"])
+def test_a_search_ends_in_time_whatever_the_number_of_rounds(form: str) -> None:
+    limited: dict[str, Any] = {"max_seconds": 8, "announce": lambda text: None}
+    if form == "session":
+        learner = audits.session(SlowServer, data=st.lists(BITS), ask=BITS, method="update", epsilon=1.0)
+        result = audits.search(learner, **limited)
+    else:
+        result = audits.search(audits.stream(SlowCounter), data=BITS, epsilon=1.0, **limited)
+    assert not result.refuted
+    assert result.stopped == "max_seconds"
+    assert 7 < NOW[0] <= 8 + SECONDS
 
 
 def test_without_a_limit_nothing_is_said_of_one() -> None:
