@@ -97,7 +97,7 @@ def audit(
     distinguisher, faults, seed: as in `Plan`. protocol, rounds: default: as the players have it.
     jobs: processes. ledger: a file that stores all games. estimators: also compute all other estimators.
     max_calls: of a function, or games, in both worlds and for checks, at most. max_seconds: after which no
-        block of games begins. Either ends the audit early, with a valid verdict on the games so far.
+        game begins. Either ends the audit early, with a valid verdict on the games so far.
     progress: called after every block of games. announce: called with what an audit of over ten seconds
         costs; default: a warning of the log `audits`.
 
