@@ -98,8 +98,8 @@ _deadline: ContextVar[Callable[[], None] | None] = ContextVar("deadline", defaul
 
 @contextmanager
 def set_deadline(check: Callable[[], None]) -> Iterator[None]:
-    """Call `check` meanwhile before every move and between calls of a user's code. It ends the games by
-    raising an error that is no Exception, since those would be a player's."""
+    """Within it, `check` is called before every move and before every call of a user's code. To end the games
+    it raises an error that is no Exception, since those count as a player's failures."""
     token = _deadline.set(check)
     try:
         yield
@@ -108,14 +108,14 @@ def set_deadline(check: Callable[[], None]) -> Iterator[None]:
 
 
 def check_deadline() -> None:
-    """Raise what ends the games, if it is time."""
+    """Call the check of `set_deadline`, if there is one: it raises if the games are to end."""
     check = _deadline.get()
     if check is not None:
         check()
 
 
 def iterate_in_time(parts: Iterable[_T]) -> Iterator[_T]:
-    """Parts of what may take long, as calls that play games: `check_deadline` comes before each."""
+    """The parts one by one, such as calls of a user's code, each after `check_deadline`."""
     for part in parts:
         check_deadline()
         yield part

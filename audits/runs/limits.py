@@ -43,7 +43,7 @@ class SupportsIndexing(Protocol):
 
 
 class TimeIsOver(BaseException):  # no Exception, which learners may catch
-    """max_seconds have passed while games were played."""
+    """Games were being played when `max_seconds` had passed."""
 
 
 class Limits:
@@ -116,7 +116,7 @@ class Limits:
         return (clock() - self._begin) / self.calls if self.calls else 0.0
 
     def end_in_time(self, calls: float = 0) -> AbstractContextManager[None]:
-        """Within it, games end when max_seconds have passed, or so much earlier that `calls` may follow.
+        """Within it, games end when `max_seconds` have passed, or earlier by the time of `calls` that follow.
         Raises: TimeIsOver, before a call of a user's code."""
         return self._end_at(self._end - calls * self._seconds_a_call)
 

@@ -159,9 +159,8 @@ class _SniperMechanism:
 
 def judge_by_sniper(target: Target, seconds: float) -> bool:
     own, pairs = target.own, None
-    weight = 2 * (
-        3 + 2 * 20
-    )  # both orders: three steps of the search, and the bound, which has 20 times the games
+    # In both orders three steps of the search, and the bound, which takes 20 times the games in each world.
+    weight = 2 * (3 + 2 * 20)
     if own is not None:
         pairs = dp_sniper.build_pairs(own.length, own.values, whole=own.whole, all_differ=own.all_differ)
         weight = 5 * len(list(pairs.get_input_pairs())) + 2 * 20
@@ -258,7 +257,7 @@ JUDGES: dict[str, Callable[[Target, float], bool]] = {
     "dp-auditorium": judge_by_auditorium,
     "jax-privacy": judge_by_jax_privacy,
 }
-CHOOSING = PURE = ("dp-sniper", "statdp")  # that choose data; that test claims with δ = 0 only
+CHOOSING = ("dp-sniper", "statdp")  # They choose data, and test claims with δ = 0 only.
 
 
 def try_twice(judge: Callable[[Target, float], bool], target: Target, seconds: float) -> bool:
@@ -299,7 +298,7 @@ def run_tool(tool: str, bug: Bug, seconds: float) -> dict[str, Any]:
     """A row of the records."""
     own = find_own_data(bug) if tool in CHOOSING else None
     row = {"bug": bug.name, "tool": tool, "data": "own" if own else "given", "seconds": seconds}
-    if bug.delta and tool in PURE:
+    if bug.delta and tool in CHOOSING:
         return {**row, "result": CANNOT, "cpu": "0.0", "why": "a claim with δ > 0"}
     target = Target(bug, own)
     result, why, cpu = run_limited(partial(try_twice, JUDGES[tool], target, seconds), seconds)

@@ -8,9 +8,11 @@ import random
 from DataSynthesizer.DataDescriber import DataDescriber
 from DataSynthesizer.lib.PrivBayes import get_noisy_distribution_of_attributes
 
-from benchmarks.bugs.bug import Bug, a_list, a_table, integers
+from benchmarks.bugs.bug import a_list, a_table, integers
+from benchmarks.bugs.releases import enter_release
 
 REPOSITORY = "https://github.com/DataResponsibly/DataSynthesizer"
+LIBRARY = "DataSynthesizer 0.1.4"
 
 
 def describe_ages(ages, **settings):
@@ -40,19 +42,9 @@ def count_pairs(rows):
     return [list(map(float, row)) for row in counts.to_numpy()]
 
 
-def _enter(name, address, summary, schema, mechanism, worlds, coins="given"):
-    return Bug(
-        name=f"datasynthesizer-{name}",
-        kind="release",
-        address=address,
-        library="DataSynthesizer 0.1.4",
-        summary=summary,
-        relation="replace one",
-        epsilon=1.0,
-        schema=schema,
-        mechanism=mechanism,
-        worlds=worlds,
-        coins=coins,
+def _enter(name, address, summary, *shown, **settings):
+    return enter_release(
+        f"datasynthesizer-{name}", address, LIBRARY, summary, "replace one", *shown, **settings
     )
 
 

@@ -8,8 +8,9 @@ import diffprivlib
 import numpy as np
 from diffprivlib import mechanisms, models, tools
 
-from benchmarks.bugs.bug import Bug, a_list, choices, labelled
+from benchmarks.bugs.bug import a_list, choices, labelled
 from benchmarks.bugs.bug import numbers as field
+from benchmarks.bugs.releases import enter_release
 
 LIBRARY = "diffprivlib 0.6.6"
 ISSUES = "https://github.com/IBM/differential-privacy-library/issues"
@@ -94,20 +95,8 @@ def read_low_bits(number):
     return float(number * 2.0**53 % 1 != 0)
 
 
-def _enter(name, address, summary, schema, mechanism, worlds, relation="replace one", look=None, epsilon=1.0):
-    return Bug(
-        name=f"diffprivlib-{name}",
-        kind="release",
-        address=address,
-        library=LIBRARY,
-        summary=summary,
-        relation=relation,
-        epsilon=epsilon,
-        schema=schema,
-        mechanism=mechanism,
-        worlds=worlds,
-        look=look,
-    )
+def _enter(name, address, summary, *shown, relation="replace one", **settings):
+    return enter_release(f"diffprivlib-{name}", address, LIBRARY, summary, relation, *shown, **settings)
 
 
 def _label(*rows):
@@ -145,6 +134,6 @@ BUGS = [
     _enter("logistic", MODELS, "Without a norm of the data, the largest one is used.", BINARY, fit_logistic,
            (BASE, _label((1.0, 0), (10.0, 1)))),
     _enter("laplace", f"{ISSUES}/94", "The last bits show to which number noise was added.",
-           a_list(choices(0, 1)), count_with_laplace, ([0], [0, 1]), "add or remove one",
-           read_low_bits),
+           a_list(choices(0, 1)), count_with_laplace, ([0], [0, 1]),
+           relation="add or remove one", look=read_low_bits),
 ]  # fmt: skip

@@ -9,8 +9,9 @@ import numpy as np
 import opendp.prelude as dp
 import polars as pl
 
-from benchmarks.bugs.bug import Bug, a_list, a_table, a_vector, choices, integers
+from benchmarks.bugs.bug import a_list, a_table, a_vector, choices, integers
 from benchmarks.bugs.bug import numbers as field
+from benchmarks.bugs.releases import enter_release
 
 LIBRARY = "opendp 0.16.0"
 ISSUES = "https://github.com/opendp/opendp/issues"
@@ -134,22 +135,8 @@ def find_elm(counts):
     return float("elm" in counts)
 
 
-def _enter(number, name, summary, relation, schema, mechanism, worlds, epsilon=1.0, delta=0.0, look=None):
-    return Bug(
-        name=f"opendp-{name}",
-        kind="release",
-        address=f"{ISSUES}/{number}",
-        library=LIBRARY,
-        summary=summary,
-        relation=relation,
-        epsilon=epsilon,
-        delta=delta,
-        schema=schema,
-        mechanism=mechanism,
-        worlds=worlds,
-        look=look,
-        coins="own",
-    )
+def _enter(number, name, *shown, **settings):
+    return enter_release(f"opendp-{name}", f"{ISSUES}/{number}", LIBRARY, *shown, coins="own", **settings)
 
 
 ADDED, REPLACED = "add or remove one", "replace one"

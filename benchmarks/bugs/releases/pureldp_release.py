@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pure_ldp.frequency_oracles.unary_encoding import UEClient
 
-from benchmarks.bugs.bug import Bug, a_list, integers
+from benchmarks.bugs.bug import a_list, integers
+from benchmarks.bugs.releases import enter_release
 
 CLIENT = UEClient(1.0, 4)
 
@@ -14,17 +15,15 @@ def encode_answer(answers):
 
 
 BUGS = [
-    Bug(
-        name="pureldp-unary-encoding",
-        kind="release",
-        address="https://github.com/Samuel-Maddock/pure-LDP/issues/11",
-        library="pure-ldp 1.1.2",
-        summary="The bit of the true value is random like the others, and may then be set in addition.",
-        relation="replace one",
-        epsilon=1.0,
-        schema=a_list(integers(1, 4), least=1, most=1),
-        mechanism=encode_answer,
-        worlds=([1], [2]),
+    enter_release(
+        "pureldp-unary-encoding",
+        "https://github.com/Samuel-Maddock/pure-LDP/issues/11",
+        "pure-ldp 1.1.2",
+        "The bit of the true value is random like the others, and may then be set in addition.",
+        "replace one",
+        a_list(integers(1, 4), least=1, most=1),
+        encode_answer,
+        ([1], [2]),
         coins="own",
     )
 ]

@@ -6,8 +6,9 @@ from __future__ import annotations
 import math
 
 from audits.surveys.catalogues.smartnoise_synth import load_file, make_covariance
-from benchmarks.bugs.bug import Bug, a_list, a_table, choices
+from benchmarks.bugs.bug import a_list, a_table, choices
 from benchmarks.bugs.bug import numbers as field
+from benchmarks.bugs.releases import enter_release
 
 REPOSITORY = "https://github.com/opendp/smartnoise-sdk"
 COVARIANCE = "synth/snsynth/models/dp_covariance.py"
@@ -24,20 +25,8 @@ def find_median(values):
     return float(bounds.quantile(values, 0.5, 1.0, 0, 1))
 
 
-def _enter(name, page, library, summary, relation, schema, mechanism, worlds):
-    return Bug(
-        name=f"smartnoise-{name}",
-        kind="release",
-        address=f"{REPOSITORY}/{page}",
-        library=library,
-        summary=summary,
-        relation=relation,
-        epsilon=1.0,
-        schema=schema,
-        mechanism=mechanism,
-        worlds=worlds,
-        coins="own",
-    )
+def _enter(name, page, *shown):
+    return enter_release(f"smartnoise-{name}", f"{REPOSITORY}/{page}", *shown, coins="own")
 
 
 UNIT, WIDE = field(0, 1), field(0, 50)
