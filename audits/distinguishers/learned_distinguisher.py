@@ -247,6 +247,7 @@ def _list_kinds(views: ViewCounts, marginals: list[MarginalCounts]) -> Iterator[
     if smooth.width > len(smooth.parts):  # otherwise the features have two values each
         if len(views.names) > 1:
             yield "patterns", PatternRatios.fit
+            yield "smooth patterns", partial(PatternRatios.fit, smooth=True)
         yield "smooth regression", partial(Regression.fit, terms=smooth, width=smooth.width)
     else:
         marginals = marginals[1:]

@@ -11,6 +11,7 @@ import numpy as np
 from audits.distinguishers.marginal_ratios import choose_cuts, find_bins, shrink_log_ratios
 from audits.distinguishers.summaries import list_point_masses
 from audits.distinguishers.view_features import ViewCounts
+from audits.statistics.logistic import fit_ordered
 
 _MAX_PATTERNS, _MAX_NUMBERS = 64, 64  # the most frequent patterns, and columns with numbers in all of them
 _FACTOR = np.uint64(6364136223846793005)  # odd, so that patterns hardly ever get the same number
@@ -37,8 +38,9 @@ class PatternRatios:
     parts: tuple[Part, ...]
 
     @classmethod
-    def fit(cls, views: ViewCounts) -> PatternRatios:
-        """Learn from games; without a pattern that occurs often, all scores are 0."""
+    def fit(cls, views: ViewCounts, *, smooth: bool = False) -> PatternRatios:
+        """Learn from games; without a pattern that occurs often, all scores are 0. smooth: whether the log
+        ratios of numbers change smoothly with their rank, which rare events need."""
         rows, by_world = views.columns(views.names), views.by_world()
         times = by_world.sum(axis=1)
         marks = tuple(list_point_masses(column, times) for column in rows.T)
@@ -48,7 +50,7 @@ class PatternRatios:
         kept = np.argsort(-games, kind="stable")[:_MAX_PATTERNS]
         kept = np.sort(kept[games[kept] >= _FEWEST_GAMES])
         free = _MAX_NUMBERS
-        base = _compare(place, views, len(codes))
+        base = shrink_log_ratios(*_count_cells(place, views, len(codes)))
         parts = []
         for pattern in kept:
             members = np.flatnonzero(place == pattern)
@@ -59,8 +61,11 @@ class PatternRatios:
                 cuts = choose_cuts(own, times[members])[-1]
                 cells = np.full(len(rows), len(cuts) + 1)
                 cells[members] = find_bins(own, cuts)
-                ratios = _compare(cells, views, len(cuts) + 2)[:-1]
+                counts = _count_cells(cells, views, len(cuts) + 2)[:, :-1]
+                ratios = shrink_log_ratios(*counts)
                 if ratios.any():
+                    if smooth:
+                        ratios = _smooth_log_ratios(*counts[:2])
                     numbers.append((column, cuts, ratios - base[pattern]))
             free -= sum(is_number)
             if free < 0:
@@ -88,10 +93,17 @@ class PatternRatios:
         return codes
 
 
-def _compare(cells: np.ndarray, views: ViewCounts, size: int) -> np.ndarray:
-    """(size,): the shrunk log ratios of the cells, (m,) of each row."""
-    of_games = cells[views.which.T]
-    in_0, in_1 = (np.bincount(of_world, views.counts, minlength=size) for of_world in of_games)
-    same = of_games[0] == of_games[1]
-    both = np.bincount(of_games[0, same], views.counts[same], minlength=size)
-    return shrink_log_ratios(in_0, in_1, both)
+def _count_cells(cells: np.ndarray, views: ViewCounts, size: int) -> np.ndarray:
+    """(3, size): the games of each world in the cells, (m,) of each row, and the pairs with both."""
+    in_0, in_1 = cells[views.which.T]
+    both = np.where(in_0 == in_1, views.counts, 0)
+    counted = [(in_0, views.counts), (in_1, views.counts), (in_0, both)]
+    return np.stack([np.bincount(own, times, minlength=size) for own, times in counted])
+
+
+def _smooth_log_ratios(in_0: np.ndarray, in_1: np.ndarray) -> np.ndarray:
+    """(K,): the log ratios of ordered bins by a regression on their rank, 0 for those without games."""
+    times = in_0 + in_1
+    ratios, seen = np.zeros(len(times)), times > 0
+    ratios[seen] = fit_ordered(in_1[seen], times[seen])
+    return ratios

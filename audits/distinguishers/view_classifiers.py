@@ -30,7 +30,8 @@ _MAX_COUNTS = 2**25  # of two bins, in a step of a regression on bins
 _FEW_FEATURES = 16  # above which trees are fitted to fewer games, since each takes longer
 _PILOT_CELLS = 2**20  # the same, for the centres, scales and quantiles of features
 _SMALL_LEAF = 64  # games in a leaf of a tree, at least
-_OUTERMOST = 5e-4  # share of the games on either side beyond whose values all are alike to a regression
+_OUTERMOST = 5e-4  # share of the games on either side beyond whose values a regression compresses
+_FARTHEST = 1e3  # standard deviations beyond which all values are alike
 _GRID = 33  # quantiles by which ranks are found
 _FEWEST_OTHERS = 64  # values of a feature, besides those that occur often, to which smooth terms are fitted
 
@@ -173,7 +174,18 @@ class LinearTerms:
         return len(self.names)
 
     def __call__(self, views: ViewCounts) -> np.ndarray:
-        return (np.clip(views.columns(self.names), self.low, self.high) - self.centre) * self.scale
+        return _compress_tails(views.columns(self.names), self.low, self.high, self.centre, self.scale)
+
+
+def _compress_tails(
+    values: np.ndarray, low: np.ndarray, high: np.ndarray, centre: np.ndarray, scale: np.ndarray
+) -> np.ndarray:
+    """Standardised values, of which those outside [low, high] grow as logarithms: they keep their order, by
+    which rare events are chosen, and do not outweigh all others."""
+    inside = np.clip(values, low, high)
+    with np.errstate(over="ignore"):  # by codes of text and of infinity
+        beyond = np.clip((values - inside) * scale, -_FARTHEST, _FARTHEST)
+    return np.asarray((inside - centre) * scale + np.sign(beyond) * np.log1p(np.abs(beyond)))
 
 
 def _standardise(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -21,6 +21,20 @@ def fit_logistic(terms: np.ndarray, ones: np.ndarray, times: np.ndarray) -> tupl
     return weights[:-1], float(weights[-1])
 
 
+def fit_ordered(ones: np.ndarray, times: np.ndarray, *more: np.ndarray) -> np.ndarray:
+    """(K,): the log odds of outcome 1 in ordered bins, as a smooth function of the rank.
+
+    The terms of the regression are the logarithms of the shares of all rows below and above, so that tails
+    are followed far out, their squares, and `more` (K,). ones, times: (K,), as of `fit_logistic`; times > 0.
+    """
+    below = (np.cumsum(times) - times / 2) / times.sum()
+    tails = np.log([below, 1 - below])
+    terms = np.stack([*tails, *tails**2, *more], axis=1)
+    terms /= np.sqrt(times @ terms**2 / times.sum()) + np.finfo(float).tiny
+    weights, constant = fit_logistic(terms, ones, times)
+    return np.asarray(terms @ weights + constant)
+
+
 def fit_bins(
     bins: Sequence[np.ndarray], sizes: Sequence[int], ones: np.ndarray, times: np.ndarray
 ) -> list[np.ndarray]:

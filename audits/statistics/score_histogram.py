@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from arena.testing.batches import BatchScatter
-from audits.statistics.logistic import expit, fit_logistic
+from audits.statistics.logistic import expit, fit_ordered
 from audits.statistics.score_pairs import Events, PairCounts, add_up, check_scores, join_blocks
 
 MAX_CANDIDATES = 128  # thresholds offered to a choice of events
@@ -84,16 +84,12 @@ class ScoreHistogram:
         return Events(self._edges[kept]), np.concatenate([self.pairs - below, below], axis=1)
 
     def _calibrate(self) -> np.ndarray:
-        """How many scores of each bin are expected to be of world 1, by a logistic regression on the mean
-        score and on the logarithms of the shares of all scores below and above."""
+        """How many scores of each bin are expected to be of world 1, by a regression on their rank and mean
+        score."""
         total = self._mass.sum(axis=0)
         if len(total) < 2:
             return total / 2
-        below = (np.cumsum(total) - total / 2) / total.sum()
-        terms = np.stack([self._ratios / total, np.log(below), np.log1p(-below)], axis=1)
-        terms /= np.sqrt(total @ terms**2 / total.sum()) + np.finfo(float).tiny
-        weights, constant = fit_logistic(terms, self._mass[1], total)
-        return np.asarray(total * expit(terms @ weights + constant))
+        return np.asarray(total * expit(fit_ordered(self._mass[1], total, self._ratios / total)))
 
     def predict_counts(self, pairs: int) -> tuple[Events, np.ndarray]:
         """The events, and the games (2, 2k) of each world to expect in them among `pairs` further pairs.

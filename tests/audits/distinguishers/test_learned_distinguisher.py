@@ -21,7 +21,12 @@ from audits.distinguishers.learned_distinguisher import (
 )
 from audits.distinguishers.marginal_ratios import QuadrantEvents
 from audits.distinguishers.summaries import Summary
-from audits.distinguishers.view_classifiers import BoostedTrees, LinearTerms, SmoothTerms, ViewFrequencies
+from audits.distinguishers.view_classifiers import (
+    BoostedTrees,
+    LinearTerms,
+    SmoothTerms,
+    ViewFrequencies,
+)
 from audits.distinguishers.view_features import _LARGEST, ViewCounts
 from audits.runs.audit_estimators import AuditEstimators
 from audits.runs.plan import PlanSettings
@@ -211,6 +216,16 @@ def test_numbers_whose_squares_overflow_are_standardised() -> None:
     with np.errstate(all="raise"):
         terms = LinearTerms.fit(views)(views)
     assert np.abs(terms[:, 0]) == pytest.approx([1.0, 1.0])
+
+
+def test_the_rarest_numbers_keep_their_order(rng: np.random.Generator) -> None:
+    """Events of few games are chosen by it; yet no number weighs as much as hundreds of others."""
+    numbers = rng.normal(size=(2, 10_000))
+    numbers[0, :4], numbers[1, :4] = [-1e300, -50, -9, -6], [6, 9, 50, 1e300]
+    views = count_views(*numbers)
+    terms = LinearTerms.fit(views)(views)[:, 0]
+    assert (np.diff(terms[np.argsort(views.rows[:, 0])]) > 0).all()
+    assert np.abs(terms).max() < 12
 
 
 def test_smooth_terms_tell_frequent_values_from_numbers(rng: np.random.Generator) -> None:

@@ -19,6 +19,7 @@ from audits.distinguishers.marginal_ratios import (
     bound_log_ratios,
     find_bins,
 )
+from audits.distinguishers.pattern_ratios import PatternRatios
 from audits.distinguishers.view_features import ViewCounts
 
 
@@ -49,6 +50,20 @@ def test_entries_on_which_the_worlds_agree_say_nothing(rng: np.random.Generator)
     shifted = noise.copy()
     shifted[:, 7] += 0.5
     assert count_bins(count_views(noise, shifted)).ratios(1).used == (7,)
+
+
+def test_rare_numbers_are_judged_by_all_of_their_pattern(rng: np.random.Generator) -> None:
+    """A number next to a mark, on either side, shifts up or down with its place. Errors are about 0.3 times
+    those of bins, over twenty runs at most 0.54 times."""
+    numbers, first = rng.normal(size=(2, 10_000)), rng.random((2, 10_000)) < 0.5
+    numbers[1] += np.where(first[1], 0.2, -0.2)
+    views = count_views(*np.stack([np.where(first, numbers, -9), np.where(first, -9, numbers)], axis=2))
+    shift = np.where(views.rows[:, 0] > -9, 0.2, -0.2)
+    exact = shift * views.rows.max(axis=1) - shift**2 / 2
+    smooth, binned = (
+        np.abs(PatternRatios.fit(views, smooth=smooth)(views) - exact).mean() for smooth in (True, False)
+    )
+    assert smooth < 0.7 * binned
 
 
 def test_running_sums_are_read_by_their_steps(rng: np.random.Generator) -> None:
