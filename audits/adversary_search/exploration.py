@@ -41,6 +41,7 @@ from audits.adversary_search.evidence import (
 from audits.adversary_search.race import FACTOR, FIRST_SHARE, KEPT, LEVEL_ROUNDS, PROMISING, THRESHOLD
 from audits.adversary_search.script import SPACES, Script
 from audits.adversary_search.script_strategies import adversaries
+from audits.data.drawn_values import ignore_modules
 from audits.interrupts import acknowledge_interrupt, check_interrupts
 from audits.runs.learner_failures import describe_failure, find_failure
 from audits.runs.limits import CALLS, SECONDS, Limits, TimeIsOver
@@ -186,7 +187,7 @@ class HypothesisRun:
             print_blob=False,
         )
         # Unsatisfiable: the learner declined every adversary.
-        with suppress(_ThresholdPassed, _ShrinksExhausted, Unsatisfiable):
+        with suppress(_ThresholdPassed, _ShrinksExhausted, Unsatisfiable), ignore_modules():
             _call_outside_tests(
                 lambda: seed(self._target.seed)(limit(given(scripts)(self._try_adversary)))(), self._stop
             )

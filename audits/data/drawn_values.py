@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import HypothesisException
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 from arena.errors import RAISED, ArenaError, InvalidArgument, describe_error, locate_error
 from arena.records import record_key
@@ -45,7 +47,8 @@ def draw_values(
         drawn.append(value)
 
     try:
-        draw()
+        with ignore_modules():
+            draw()
     except HypothesisException as error:
         raise InvalidArgument(f"the strategy of {what} must draw something", value=strategy) from error
     except ArenaError:
@@ -57,6 +60,20 @@ def draw_values(
             value=strategy,
         ) from error
     return order_values(drawn, key)
+
+
+@contextmanager
+def ignore_modules() -> Iterator[None]:
+    """Let Hypothesis draw no constants of the modules that are imported, as it does otherwise: what a seed
+    leads to must not depend on them. It has no setting for this."""
+    names = vars(providers)
+    replaced = {"CONSTANTS_CACHE": {}, "_get_local_constants": Constants}
+    usual = {name: names[name] for name in replaced if name in names}
+    names.update(replaced)
+    try:
+        yield
+    finally:
+        names.update(usual)
 
 
 def order_values(values: Sequence[Any], key: Callable[[Any], Any] | None = None) -> list[Any]:

@@ -6,6 +6,8 @@ import copy
 import datetime
 import sys
 from datetime import date
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -302,6 +304,16 @@ def test_examples_of_any_strategy_have_extreme_and_missing_values() -> None:
     assert min(known) == 0
     assert max(known) > 20
     assert max(worker for worker, _ in drawn) > 900
+
+
+def test_what_is_drawn_does_not_depend_on_the_modules_that_are_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = draw_values(st.integers(0, 40_000), "numbers")
+    (tmp_path / "numbers_of_a_user.py").write_text(f"NUMBERS = {list(range(20_000, 21_000))}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import_module("numbers_of_a_user")
+    assert draw_values(st.integers(0, 40_000), "numbers") == before
 
 
 def test_fields_of_dictionaries_are_combined_only_if_they_are_drawn_independently() -> None:
