@@ -245,7 +245,9 @@ class HypothesisRun:
         for simpler in SPACES[self._protocol].simplify(self._target.learner, script):
             is_over = self._count.games + 2 * pairs > min(calls + min(calls, _MIN_SHRINKING), self._calls)
             is_over = is_over or bool(self._limits.find_reached(2 * pairs + self._reserve))
-            if simpler in self._evidence or is_over:
+            played = self._evidence.get(simpler)
+            is_known = simpler in self._evidence and (played is None or played.games >= pairs)
+            if is_known or is_over:
                 continue
             evidence = self._play_more(simpler, pairs, "simpler")
             if evidence is not None and evidence.nats >= THRESHOLD:
@@ -254,13 +256,9 @@ class HypothesisRun:
 
     def _play_more(self, script: Script, pairs: int, stage: str) -> Evidence | None:
         """The evidence of all games of an obvious adversary, with so many more pairs."""
-
-        def play() -> Evidence:
-            return weigh_games(
-                self._target, script, pairs=pairs, stage=stage, before=self._evidence.get(script)
-            )
-
-        return self._note(script, play, racing=True)
+        before = self._evidence.get(script)
+        weigh = partial(weigh_games, self._target, script, pairs=pairs, stage=stage, before=before)
+        return self._note(script, weigh, racing=True)
 
     def _climb_obvious(self) -> None:
         """Play the obvious adversaries again with many games, then the best of them, if these are short."""
