@@ -22,6 +22,8 @@ from arena.schemas.schema import spread_out
 
 _DRAWS = 200  # of a strategy, which show the values that it may draw
 MOST_EXAMPLES = 64  # of these that a search uses
+_KINDS = {"integers": int, "floats": float, "text": str}  # of strategies whose extreme values are known
+_LONG_TEXT = 1_000  # characters, of a text that may be as long or longer
 
 
 def draw_values(
@@ -30,8 +32,9 @@ def draw_values(
     number: int = _DRAWS,
     key: Callable[[Any], Any] | None = None,
 ) -> list[Any]:
-    """Distinct values that a strategy draws, always the same ones, the simplest first. key: by which they are
-    distinct; default: that of records. Raises: InvalidArgument if it draws nothing."""
+    """Distinct values that a strategy draws, always the same ones, the simplest first, and with the extreme
+    ones. key: by which they are distinct; default: that of records. Raises: InvalidArgument if it draws
+    nothing."""
     drawn: list[Any] = []
 
     @settings(
@@ -59,7 +62,7 @@ def draw_values(
             f"the strategy of {what} raised {describe_error(error)}" + (f" ({place})" if place else ""),
             value=strategy,
         ) from error
-    return order_values(drawn, key)
+    return _add_extremes(repr(strategy), drawn, key)
 
 
 @contextmanager
@@ -133,13 +136,47 @@ def list_independent(
 ) -> tuple[tuple[Any, ...], ...] | None:
     """The values of each field of records whose fields are drawn independently: of a strategy that its text
     shows to be `fixed_dictionaries` or `tuples` of others, and nothing more."""
+    call = _read_call(repr(record))
+    kind = "" if call is None or call.keywords else ast.unparse(call.func)
+    if call is None or kind not in ("fixed_dictionaries", "tuples") or not pool[0]:
+        return None
+    texts: dict[Any, ast.expr] = dict(enumerate(call.args))
+    if isinstance(fields := call.args[0], ast.Dict):
+        texts = {_read_literal(key): text for key, text in zip(fields.keys, fields.values, strict=True)}
+    names = list(pool[0]) if isinstance(pool[0], dict) else range(len(pool[0]))
+    return tuple(
+        tuple(_add_extremes(ast.unparse(texts[name]) if name in texts else "", [each[name] for each in pool]))
+        for name in names
+    )
+
+
+def _add_extremes(strategy: str, drawn: Sequence[Any], key: Callable[[Any], Any] | None = None) -> list[Any]:
+    """The values in order, and those that the strategy of this text hardly ever draws, if it is one of
+    numbers or of text and nothing more: the ends of the range, and a long text of the same characters."""
+    call = _read_call(strategy)
+    kind = None if call is None else _KINDS.get(ast.unparse(call.func))
+    if call is None or kind is None or not all(type(value) is kind for value in drawn):
+        return order_values(drawn, key)
+    given = {part.arg: _read_literal(part.value) for part in call.keywords}
+    if kind is str:
+        longest = max(drawn, key=len)
+        length = min(given.get("max_size") or _LONG_TEXT, _LONG_TEXT)
+        return order_values([*drawn, max(longest, (longest * length)[:length], key=len)], key)
+    ends = [given.get(f"{end}_value") for end in ("min", "max") if not given.get(f"exclude_{end}")]
+    return order_values([*drawn, *(kind(end) for end in ends if end is not None)], key)
+
+
+def _read_call(text: str) -> ast.Call | None:
+    """The call of a function that a text is, if it is one and nothing more."""
     try:
-        call = ast.parse(repr(record), mode="eval").body
+        call = ast.parse(text, mode="eval").body
     except SyntaxError:  # it names what is no code
         return None
-    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)) or call.keywords:
-        return None
-    if call.func.id not in ("fixed_dictionaries", "tuples") or not pool[0]:
-        return None
-    names = list(pool[0]) if isinstance(pool[0], dict) else range(len(pool[0]))
-    return tuple(tuple(order_values([each[name] for each in pool])) for name in names)
+    return call if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) else None
+
+
+def _read_literal(node: Any) -> Any:
+    """The value of a literal; None for anything else."""
+    with suppress(ValueError):
+        return ast.literal_eval(node)
+    return None

@@ -323,6 +323,30 @@ def test_fields_of_dictionaries_are_combined_only_if_they_are_drawn_independentl
     assert find_schema(audits.records(ordered)).columns is None
 
 
+def test_the_extremes_of_a_field_are_known_though_they_are_hardly_ever_drawn() -> None:
+    strategy = st.fixed_dictionaries(
+        {"small": st.integers(-7, 99_999), "real": st.floats(-2, 3), "name": st.text("xy", max_size=500)}
+    )
+    schema = find_schema(audits.records(strategy))
+    columns = dict(zip(schema.names, schema.columns or (), strict=True))
+    numbers, reals, names = (columns[name] for name in ("small", "real", "name"))
+    assert (min(numbers), max(numbers), min(reals), max(reals)) == (-7, 99_999, -2.0, 3.0)
+    assert len(names[-1]) == 500
+    assert set(names[-1]) <= {"x", "y"}
+    assert len(find_schema(audits.records(st.text())).examples[-1]) >= 1_000
+
+
+def test_no_extreme_is_made_that_a_strategy_does_not_draw() -> None:
+    half_open, even = st.floats(0, 1, exclude_max=True), st.integers(0, 8).map(_double)
+    shares, numbers = find_schema(audits.table(share=half_open, even=even)).columns or ()
+    assert max(shares) < 1
+    assert set(numbers) <= set(range(0, 17, 2))
+
+
+def _double(number: int) -> int:
+    return 2 * number
+
+
 def test_a_column_may_be_one_of_pandas_or_polars() -> None:
     grades = pd.Categorical(["b", None], categories=["a", "b", "c"], ordered=True)
     schema = find_schema(audits.table(grade=grades, day=pd.Series(pd.to_datetime(["2024-02-29"]))))
