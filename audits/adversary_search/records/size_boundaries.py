@@ -18,7 +18,7 @@ from audits.adversary_search.records.vector_pairs import list_vector_lines
 
 _SIZES = tuple(2**power for power in range(13))
 _GROWING = 3  # changes of kind in a row, from which on a release has an entry for each record
-_STEEP = 3.0  # times the usual slope, from which on a jump is more than a sum that grows
+_STEEP = 2.0  # times the usual slope, by which a jump differs from it more than the slope of a sum does
 _STANDARD_ERRORS = 4.0  # by which a change exceeds chance
 _Worlds = tuple[Records, Records]
 Numbers = Mapping[str, np.ndarray]  # (games,) by feature, of games that have the same coins for all records
@@ -66,27 +66,29 @@ class _Line:
         yield from self._list_pairs(self._find_jump(list(pairwise(looked))))
 
     def _find_jump(self, spans: Sequence[tuple[float, float]]) -> tuple[float, ...]:
-        """The two places between which a number changes most, compared with how it usually changes."""
+        """The two places between which a number changes most, compared with how it usually changes, or in the
+        other direction, as where a type overflows."""
         slopes = [self._measure_slopes(low, high) for low, high in spans]
         names = {name for each in slopes for name in each}
         usual = {name: float(np.median([each.get(name, 0.0) for each in slopes])) for name in names}
         steeper = [
-            (slope / usual[name] if usual[name] else np.inf, slope, number, name)
+            (unusual / abs(usual[name]) if usual[name] else np.inf, unusual, number, name)
             for number, each in enumerate(slopes)
             for name, slope in each.items()
-            if slope > usual[name]
+            if abs(slope - usual[name] / 2) > abs(usual[name]) / 2  # it is not between 0 and the usual one
+            for unusual in [abs(slope - usual[name])]
         ]
         if not steeper:
             return ()
         *_, number, name = max(steeper)
 
         def measure(low: float, high: float) -> float:
-            return self._measure_slopes(low, high).get(name, 0.0)
+            return abs(self._measure_slopes(low, high).get(name, 0.0) - usual[name])
 
         places = self._bisect(
             *spans[number], lambda low, middle, high: measure(middle, high) > measure(low, middle)
         )
-        return places if places and measure(*places) > _STEEP * usual[name] else ()
+        return places if places and measure(*places) > _STEEP * abs(usual[name]) else ()
 
     def _bisect(
         self, low: float, high: float, is_above: Callable[[float, float, float], bool]
@@ -120,6 +122,6 @@ class _Line:
         for name in before.keys() & after.keys():
             change = after[name] - before[name]
             error = float(change.std() / np.sqrt(len(change)))
-            mean = abs(float(change.mean()))
-            slopes[name] = mean / (high - low) if mean > _STANDARD_ERRORS * error else 0.0
+            mean = float(change.mean())
+            slopes[name] = mean / (high - low) if abs(mean) > _STANDARD_ERRORS * error else 0.0
         return slopes

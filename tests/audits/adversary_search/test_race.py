@@ -132,6 +132,16 @@ def test_the_size_is_found_at_which_a_number_jumps() -> None:
     assert not list(find_boundaries(schema, Relation(Neighbours.ADD_OR_REMOVE_ONE), find_release))
 
 
+def test_the_size_is_found_at_which_a_counter_wraps_around() -> None:
+    schema = find_schema(audits.records(st.integers(0, 9), pack=list))
+
+    def find_release(records: Records) -> tuple[str, dict[str, np.ndarray]]:
+        return "", {"count": np.full(2, float(records.size % 256))}
+
+    pairs = list(find_boundaries(schema, Relation(Neighbours.ADD_OR_REMOVE_ONE), find_release))
+    assert {(first.size, second.size) for first, second in pairs} >= {(255, 256)}
+
+
 def test_a_release_with_an_entry_for_each_record_has_no_boundaries() -> None:
     schema = find_schema(audits.records(st.integers(0, 9), pack=list))
     looked: list[int] = []
