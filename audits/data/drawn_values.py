@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import HypothesisException
 from hypothesis.internal.conjecture import providers
-from hypothesis.internal.constants_ast import Constants
 
 from arena.errors import RAISED, ArenaError, InvalidArgument, describe_error, locate_error
 from arena.records import record_key
@@ -70,9 +69,10 @@ def ignore_modules() -> Iterator[None]:
     """Let Hypothesis draw no constants of the modules that are imported, as it does otherwise: what a seed
     leads to must not depend on them. It has no setting for this."""
     names = vars(providers)
-    replaced = {"CONSTANTS_CACHE": {}, "_get_local_constants": Constants}
+    replaced: dict[str, Any] = {"CONSTANTS_CACHE": {}, "_get_local_constants": names.get("Constants")}
     usual = {name: names[name] for name in replaced if name in names}
-    names.update(replaced)
+    if len(usual) == len(replaced) and "Constants" in names:
+        names.update(replaced)
     try:
         yield
     finally:
