@@ -172,7 +172,8 @@ def _probe(learner: Any, prober: _Prober, number: int, limits: Limits | None) ->
     share = (hashes[0] != hashes[1]).mean(axis=0)
     noticeable = _CLEAR * spread / np.sqrt(number)
     clear = np.abs(change) > noticeable if learner.own_coins else share > 0
-    effect = np.where(clear, np.abs(change) / spread + share * ~is_number, -1.0)
+    turned = np.abs(np.diff(np.isfinite(numbers).mean(axis=1), axis=0)[0])  # from numbers to other replies
+    effect = np.where(clear, np.abs(change) / spread + share * ~is_number + turned / _OF_COIN, -1.0)
     order = np.argsort(-effect, kind="stable")
     told = [place for place in order.tolist() if clear[place]]
     finite = numbers[np.isfinite(numbers)]

@@ -21,7 +21,7 @@ from arena.schemas.schema import spread_out
 from audits.adversary_search.code_constants import list_code_values
 from audits.adversary_search.point_strategies import choose_from, list_of, sample_from, shorten_steps
 from audits.adversary_search.protocols.session_probes import Queries, list_alike, list_queries, probe_queries
-from audits.adversary_search.records.obvious_records import list_obvious, list_simpler
+from audits.adversary_search.records.obvious_records import list_obvious, list_simpler, list_sizes
 from audits.adversary_search.records.record_strategies import check_relation, neighbouring_records
 from audits.adversary_search.script import (
     ENDS,
@@ -195,26 +195,28 @@ def _limit_rounds(learner: Any) -> int:
 
 
 def _list_pairs(learner: Any) -> list[tuple[Records, Records]]:
-    """Pairs of neighbouring datasets to try first: those that a person would try, and few records of any
-    kind."""
+    """Pairs of neighbouring datasets to try first: as many records as the code mentions, those that a person
+    would try, and few records of any kind."""
     schema, relation = learner.schema, read_relation_of(learner)
     check_relation(schema, relation)
     constants = list_code_values(learner)
-    pairs = spread_out(list_obvious(schema, relation, constants), _MOST_OBVIOUS)
+    obvious = list(list_obvious(schema, relation, constants))
+    of_size = {first.size: (first, second) for first, second in reversed(obvious)}
+    pairs = [of_size[size] for size in list_sizes(constants) if size in of_size]
+    pairs += spread_out(obvious, _MOST_OBVIOUS)
     with suppress(TypeError):  # of records without an order
         ordered = sorted(schema.examples)
         some = [ordered[place] for place in np.linspace(0, len(ordered) - 1, _MOST_SPREAD).astype(int)]
         for first, second in permutations(some, 2):
             lists = ([second], [second, first]) if relation.adds_or_removes else ([first], [second])
             pairs.append((Records(lists[0]), Records(lists[1])))
-    fitting = [
+    return [
         (first, second)
         for first, second in dict.fromkeys(pairs)
         if schema.allows_size(first.size)
         and schema.allows_size(second.size)
         and 1 <= relation.count_changes(first, second, schema.users_of) <= relation.size
     ]
-    return fitting[: _MOST_OBVIOUS + _MOST_SPREAD**2]
 
 
 def _list_obvious(learner: Any, protocol: str) -> Iterator[Script]:
