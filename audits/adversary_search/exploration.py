@@ -8,23 +8,12 @@ fewer of them. What this can find: docs/proofs/search.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from contextvars import copy_context
 from functools import partial
 from math import inf
 
 import attrs
-from hypothesis import (
-    HealthCheck,
-    Phase,
-    Verbosity,
-    currently_in_test_context,
-    given,
-    reject,
-    seed,
-    settings,
-)
+from hypothesis import HealthCheck, Phase, Verbosity, given, reject, seed, settings
 from hypothesis.errors import Unsatisfiable
 
 from arena import ArenaError, PlayerError, Sample
@@ -40,7 +29,7 @@ from audits.adversary_search.evidence import (
 )
 from audits.adversary_search.race import FACTOR, FIRST_SHARE, KEPT, LEVEL_ROUNDS, PROMISING, THRESHOLD
 from audits.adversary_search.script import SPACES, Script
-from audits.adversary_search.script_strategies import adversaries
+from audits.adversary_search.script_strategies import adversaries, call_outside_tests
 from audits.data.drawn_values import ignore_modules
 from audits.interrupts import acknowledge_interrupt, check_interrupts
 from audits.runs.learner_failures import describe_failure, find_failure
@@ -188,7 +177,7 @@ class HypothesisRun:
         )
         # Unsatisfiable: the learner declined every adversary.
         with suppress(_ThresholdPassed, _ShrinksExhausted, Unsatisfiable), ignore_modules():
-            _call_outside_tests(
+            call_outside_tests(
                 lambda: seed(self._target.seed)(limit(given(scripts)(self._try_adversary)))(), self._stop
             )
 
@@ -380,18 +369,3 @@ def _find_leader(z: Mapping[Script, float]) -> Script | None:
     """The simplest, which is the first, of those whose z-scores are almost the largest."""
     most = max(z.values(), default=0.0)
     return next((script for script, own in z.items() if own >= min(most, _ABOUT * most)), None)
-
-
-def _call_outside_tests(explore: Callable[[], None], stop: Callable[[], None]) -> None:
-    """Explore where Hypothesis sees no test of the user's, within which it would refuse to run another.
-    stop: ends the exploration, and is called if this process is interrupted."""
-    if not currently_in_test_context():
-        explore()
-        return
-    with ThreadPoolExecutor(1) as pool:
-        exploration = pool.submit(copy_context().run, explore)
-        try:
-            exploration.result()
-        except KeyboardInterrupt:
-            stop()
-            raise
