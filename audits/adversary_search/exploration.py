@@ -45,6 +45,7 @@ _MOST = 1_024  # times the games with which the exploration began: the whole bud
 # adversaries play, since few games do not rank them.
 _AGAIN, _MOST_AGAIN = 64, 16
 _DRAWING = 0.5  # share of an exploration's calls in which others are drawn; the rest is for the best of them
+_BATCH = 0.5  # share of the calls left for the adversaries that are played before a race
 _ABOUT = 0.7  # of the largest z-score, from which on the simplest of the obvious adversaries is preferred
 _MIN_SHRINKING = 2_048  # calls to shrink, at least; more if it took more to find the adversary
 
@@ -181,16 +182,24 @@ class HypothesisRun:
                 lambda: seed(self._target.seed)(limit(given(scripts)(self._try_adversary)))(), self._stop
             )
 
+    @property
+    def _most_calls(self) -> float:
+        """Calls until an adversary is found, at most."""
+        if self._climbing:
+            return self._calls
+        affordable = self._count.games + self._limits.estimate_calls_left()
+        return min(self._calls, max(_BATCH * affordable, 2 * self._target.few / _DRAWING))
+
     def _afford(self, pairs: int, share: float = 1.0) -> None:
         """Refuse games that exceed a limit, or this share of the calls. Raises: _LimitReached."""
-        reached = CALLS if self._count.games + 2 * pairs > share * self._calls else ""
+        reached = CALLS if self._count.games + 2 * pairs > share * self._most_calls else ""
         reached = reached or self._limits.find_reached(2 * pairs)
         if reached:
             self._result.stopped = reached
             raise _LimitReached
 
     def _may_promote(self, pairs: int) -> bool:
-        most = _DRAWING * min(self._calls, self._usual_calls)
+        most = _DRAWING * min(self._most_calls, self._usual_calls)
         if self._result.adversary is not None:
             most = min(self._calls, self._most_shrinking)
         elif self._limits.find_reached(2 * pairs) == SECONDS:

@@ -50,8 +50,8 @@ class Limits:
     """The limits of a run that has begun, None for none, and the calls that it has made so far.
 
     max_calls: games of both worlds and of checks. max_seconds: of the clock, from now on. They decide when a
-    run stops, and no figure otherwise. Use it in a `with` statement, within which calls are counted.
-    Raises: InvalidArgument.
+    run stops, and what a search does before, and no figure otherwise. Use it in a `with` statement, within
+    which calls are counted. Raises: InvalidArgument.
     """
 
     def __init__(self, max_calls: int | None = None, max_seconds: float | None = None) -> None:
@@ -95,6 +95,11 @@ class Limits:
     def whole_calls_left(self) -> int | None:
         """The calls that are left, at least 1; None without a limit."""
         return None if self.max_calls is None else max(1, self.max_calls - self.calls)
+
+    def estimate_calls_left(self) -> float:
+        """The calls that are left, or that the seconds left allow if calls take as long as those so far."""
+        each = self._seconds_a_call
+        return min(self.calls_left, (self._end - clock()) / each if each else inf)
 
     @property
     def seconds_left(self) -> float | None:

@@ -119,6 +119,12 @@ def test_a_search_ends_in_time_whatever_the_number_of_rounds(form: str) -> None:
     assert 7 < NOW[0] <= 8 + SECONDS
 
 
+def test_a_search_leaves_time_for_a_race() -> None:
+    result = audits.search(LEARNER, max_seconds=120)
+    assert not result.refuted
+    assert result.detectable is not None
+
+
 def test_without_a_limit_nothing_is_said_of_one() -> None:
     verdict = audits.audit(LEARNER, games=500, announce=lambda text: None)
     assert (verdict.stopped, verdict.games) == ("", 500)
