@@ -25,7 +25,7 @@ PROMISING = 0.5  # the same, for the rungs of a search of so many adversaries, e
 THRESHOLD = 6.0  # nats: they are few, so that chance seldom exceeds it
 LEVEL_ROUNDS = 2**21  # rounds of an adversary's games on one level, in each world
 _WORTHWHILE = 0.25  # z-score to leave the first level, and so much more for each after it
-_FAVOURED = 2  # levels that favourites leave at first, whatever their z-score
+_FAVOURED = 1  # level that favourites leave at first, whatever their z-score
 _LONGER = 8  # entries of adversaries after which it is one level more
 _CLEAR = 3.5  # z-score that chance hardly gives to the best of the first games, with which anyone goes on
 
@@ -53,6 +53,7 @@ class Race:
     winner: tuple[Script, Evidence] | None = None
     _favourites: set[Script] = attrs.field(factory=set)
     _entries: int = 0
+    _explored: int = 0
     _levels: list[Level] = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -62,6 +63,7 @@ class Race:
         """Let explored adversaries take part. favourites: those among them that a person would try first."""
         self._favourites.update(favourites)
         self._entries += 1
+        self._explored += sum(evidence.games for evidence in explored.values())
         for script, evidence in explored.items():
             self._levels[0].z.setdefault(script, evidence.z)
 
@@ -85,11 +87,12 @@ class Race:
                 return
 
     def _choose(self) -> tuple[Script, int] | None:
-        """Who goes on next, and from which level: the highest one where anyone may."""
+        """Who goes on next, and from which level: the highest one where anyone may; else, while the race has
+        cost less than the games before it, the lowest one where anyone waits."""
         favoured = _FAVOURED + self._entries // _LONGER
         for number in reversed(range(len(self._levels))):
             level = self._levels[number]
-            places = len(level.z) // (KEPT if number else FIRST_SHARE)
+            places = max(1, len(level.z) // (KEPT if number else FIRST_SHARE))
             ranked = sorted(level.z, key=lambda script: -level.z[script])
             for place, script in enumerate(ranked):
                 z = level.z[script]
@@ -97,6 +100,10 @@ class Race:
                 is_favoured = number < favoured and script in self._favourites and z > -inf
                 if (is_best or is_favoured) and script not in level.left:
                     return script, number
+        for number, level in enumerate(self._levels if self.games < self._explored else ()):
+            waiting = [script for script, z in level.z.items() if z > -inf and script not in level.left]
+            if waiting:
+                return max(waiting, key=level.z.__getitem__), number
         return None
 
     def _play(self, script: Script, number: int, pairs: int) -> None:

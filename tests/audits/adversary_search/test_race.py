@@ -69,6 +69,13 @@ def test_favourites_go_on_whatever_they_have_shown() -> None:
     assert race.rungs[0].adversaries == 3
 
 
+def test_anyone_goes_on_while_the_race_has_cost_less_than_the_games_before_it() -> None:
+    race = race_of(LaplaceCount())
+    race.enter({count_of(size): evidence_of(z=-1.0) for size in range(2, 26)})
+    race.run(100_000)
+    assert 24 * 32 <= race.games < 100_000
+
+
 def test_a_search_with_a_limit_goes_on_until_it() -> None:
     def noisy_sum(points: np.ndarray, rng: np.random.Generator) -> float:
         return float(points.clip(0, 1).sum() + rng.laplace())
