@@ -19,6 +19,7 @@ from audits.adversary_search.evidence import (
     weigh_halves,
 )
 from audits.adversary_search.exploration import Exploration
+from audits.adversary_search.race import THRESHOLD
 from audits.adversary_search.score import simple_scores
 from audits.adversary_search.script import Script, SearchSpace
 from audits.registry.match import get_given_curve
@@ -81,6 +82,8 @@ class SearchPlan:
         script, evidence = explored.adversary, explored.evidence
         assert script is not None
         assert evidence is not None
+        if evidence.nats < THRESHOLD:  # too little to tell which score is good
+            return attrs.evolve(script, score=None), evidence.faults, evidence.z**2 / (2 * evidence.games)
         if evidence.halves is not None:
             halves, faults = evidence.halves, evidence.faults
         else:  # at least as many games as it took to see the leak

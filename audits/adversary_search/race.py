@@ -27,6 +27,8 @@ LEVEL_ROUNDS = 2**21  # rounds of an adversary's games on one level, in each wor
 _WORTHWHILE = 0.25  # z-score to leave the first level, and so much more for each after it
 _FAVOURED = 1  # level that favourites leave at first, whatever their z-score
 _LONGER = 8  # entries of adversaries after which it is one level more
+_LIKELY = 2.0  # z-score from which on a confirmation is worth calls that would not suffice for it later
+_CONFIRMED = 16.0  # nats, which a confirmation takes
 _CLEAR = 3.5  # z-score that chance hardly gives to the best of the first games, with which anyone goes on
 
 
@@ -68,8 +70,8 @@ class Race:
             self._levels[0].z.setdefault(script, evidence.z)
 
     def run(self, games: float) -> None:
-        """Play up to so many games in each world, until someone passes the threshold (`winner`), nobody may
-        go on, or a limit is reached."""
+        """Play up to so many games in each world, until someone passes the threshold or has a last chance
+        (`winner`), nobody may go on, or a limit is reached."""
         self.winner = None
         end = self.games + games
         while self.winner is None:
@@ -77,7 +79,13 @@ class Race:
             if chosen is None:
                 return
             script, number = chosen
-            pairs = self._levels[number].pairs * FACTOR
+            level = self._levels[number]
+            pairs = level.pairs * FACTOR
+            if number and self._is_last_chance(level.z[script], level.pairs):
+                level.left.add(script)
+                z = level.z[script]
+                self.winner = script, Evidence(nats=0.0, z=z, score=None, games=level.pairs, faults=False)
+                return
             if self.games + pairs > end or self._limits.find_reached(2 * pairs + self._reserve):
                 return
             try:
@@ -85,6 +93,13 @@ class Race:
                     self._play(script, number, pairs)
             except TimeIsOver:
                 return
+
+    def _is_last_chance(self, z: float, pairs: int) -> bool:
+        """Whether the calls that are left may suffice to confirm what has been shown in so many pairs, but
+        hardly after the next level."""
+        left = self._limits.estimate_calls_left() - self._reserve
+        needed = 2 * pairs * _CONFIRMED / (z**2 / 2) if z >= _LIKELY else inf
+        return needed / 2 <= left < needed + 2 * FACTOR * pairs
 
     def _choose(self) -> tuple[Script, int] | None:
         """Who goes on next, and from which level: the highest one where anyone may; else, while the race has
@@ -135,6 +150,6 @@ class Race:
         rungs = []
         for number, level in enumerate(self._levels[1:]):
             before = self._levels[number]
-            waiting = [z for script, z in before.z.items() if script not in before.left]
+            waiting = [z for script, z in before.z.items() if script not in level.z]
             rungs.append(Rung(level.pairs, len(level.z), max([_WORTHWHILE * number, *waiting])))
         return tuple(rungs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
 import numpy as np
 import pytest
 from hypothesis import strategies as st
@@ -74,6 +75,16 @@ def test_anyone_goes_on_while_the_race_has_cost_less_than_the_games_before_it() 
     race.enter({count_of(size): evidence_of(z=-1.0) for size in range(2, 26)})
     race.run(100_000)
     assert 24 * 32 <= race.games < 100_000
+
+
+@pytest.mark.parametrize(("max_calls", "games"), [(1_000, 0), (3_000, 256), (100_000, 1_024)])
+def test_an_effect_is_confirmed_while_the_calls_suffice(max_calls: int, games: int) -> None:
+    claim = attrs.evolve(CLAIM, epsilon=0.6)
+    with Limits(max_calls) as limits:
+        race = Race(SearchTarget(learner=LaplaceCount(), claim=claim, pairs=64, seed=2), limits)
+        race.enter({count_of(2): evidence_of(z=1.0)})
+        race.run(100_000)
+    assert (race.winner[1].games if race.winner else 0) == games
 
 
 def test_a_search_with_a_limit_goes_on_until_it() -> None:
