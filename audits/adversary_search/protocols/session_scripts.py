@@ -195,12 +195,12 @@ def _limit_rounds(learner: Any) -> int:
 
 
 def _list_pairs(learner: Any) -> list[tuple[Records, Records]]:
-    """Pairs of neighbouring datasets to try first: as many records as the code mentions, those that a person
-    would try, and few records of any kind."""
+    """Pairs of neighbouring datasets to try first: with as many records as the code mentions, those that a
+    person would try, and with few records of any kind."""
     schema, relation = learner.schema, read_relation_of(learner)
     check_relation(schema, relation)
     constants = list_code_values(learner)
-    obvious = list(list_obvious(schema, relation, constants))
+    obvious = list_obvious(schema, relation, constants)
     of_size = {first.size: (first, second) for first, second in reversed(obvious)}
     pairs = [of_size[size] for size in list_sizes(constants) if size in of_size]
     pairs += spread_out(obvious, _MOST_OBVIOUS)
