@@ -225,11 +225,12 @@ def time_game(learner: Learner, adversary: Adversary, referee: Referee, *, fault
         try:
             first = time_games(1)  # which may load modules
             single = first if first > _LONG_GAME else time_often(1)
-            if single >= _MEASURABLE:
+            if single > _LONG_GAME or (learner.one_call_a_game and single >= _MEASURABLE):
                 return single
             if learner.one_call_a_game:
                 return max(0.0, time_often(_FEW_GAMES) - single) / (_FEW_GAMES - 1)
-            return time_often(_MANY_GAMES) / _MANY_GAMES
+            few = 0.0 if single < _MEASURABLE else time_games(_FEW_GAMES)  # played together
+            return time_often(_MANY_GAMES) / _MANY_GAMES if few < _LONG_GAME / 5 else few / _FEW_GAMES
         except RAISED:  # the run will show it
             return 0.0
         finally:  # so that a limit in calls leaves as many to a run, however fast this machine is

@@ -100,20 +100,20 @@ class CorrelatedNoise:
 
     def __init__(self, decoder: np.ndarray, sigma: float, games: int, rng: np.random.Generator) -> None:
         self._decoder, self._sigma, self._rng = decoder, sigma, rng
-        self._z = np.empty((0, games))
-        self._rows = np.empty((0, games))
+        self._z = np.empty((len(decoder), games))
+        self._rows = np.empty((_CHUNK, games))
         self._next = 0
 
     def draw(self) -> np.ndarray:
-        """(n,): the noise of the next round."""
-        t, end = self._next, len(self._z)
-        if t == end:
-            more = min(_CHUNK, len(self._decoder) - end)
-            fresh = self._sigma * self._rng.standard_normal((more, self._z.shape[1]))
-            self._z = np.concatenate([self._z, fresh])
-            self._rows = self._decoder[end : end + more, : end + more] @ self._z
+        """(n,): the noise of the next round. The next call may write over it."""
+        place = self._next % _CHUNK
+        if not place:
+            start, end = self._next, min(self._next + _CHUNK, len(self._decoder))
+            fresh = self._rng.standard_normal(out=self._z[start:end])
+            fresh *= self._sigma
+            np.matmul(self._decoder[start:end, :end], self._z[:end], out=self._rows[: end - start])
         self._next += 1
-        return np.asarray(self._rows[t - (len(self._z) - len(self._rows))])
+        return self._rows[place]
 
 
 class SummingStream:

@@ -154,6 +154,17 @@ def test_timing_counts_as_many_calls_however_fast_they_are(monkeypatch: pytest.M
     assert len(set(counted)) == 1
 
 
+def test_games_of_a_batch_share_what_starting_it_costs(monkeypatch: pytest.MonkeyPatch) -> None:
+    spent = [0.0]
+
+    def take_time(*players: Any, games: int, **settings: Any) -> None:
+        spent[0] += 0.05 + 1e-4 * games
+
+    monkeypatch.setattr(limits, "play", take_time)
+    monkeypatch.setattr(limits, "clock", lambda: spent[0])
+    assert limits.time_game(LaplaceCount(), CountSwap(), Release()) < 5e-4
+
+
 @pytest.mark.thorough
 def test_calls_of_workers_count() -> None:
     verdict = audits.audit(LEARNER, max_calls=5_000, jobs=2, announce=lambda text: None)
