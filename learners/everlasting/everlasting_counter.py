@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from math import ceil, exp
 from typing import Any
 
@@ -76,10 +77,14 @@ class EverlastingCounter(GenericBBL):
                 f"{self.name} does not declare the output distribution of its binary counter",
                 remedy=f"Set counter={CROSSING}, or audit it by playing.",
             )
-        ahead = (np.arange(self.halts_in_round(1)) - self.stopping_count(1)) * self._bit_epsilon
-        nodes, weights = laplace_nodes(1.0, ahead)
-        stops = laplace_cdf(ahead[:, None] - nodes)
-        return first_round_law(self, sample, lambda teachers: self._vote_law(teachers, weights, stops))
+
+        @cache  # large in long rounds, and not needed if there is no distribution
+        def list_hidden_numbers() -> tuple[np.ndarray, np.ndarray]:
+            ahead = (np.arange(self.halts_in_round(1)) - self.stopping_count(1)) * self._bit_epsilon
+            nodes, weights = laplace_nodes(1.0, ahead)
+            return weights, laplace_cdf(ahead[:, None] - nodes)
+
+        return first_round_law(self, sample, lambda teachers: self._vote_law(teachers, *list_hidden_numbers()))
 
     def _vote_law(self, teachers: Electorate, weights: np.ndarray, stops: np.ndarray) -> SteadyThresholdsLaw:
         run, halts = self.round(1), self.halts_in_round(1)
