@@ -148,8 +148,8 @@ theorems: .venv/ready  ## what the papers' theorems promise, measured; resumable
 	@.venv/bin/python -m benchmarks.papers table4 adult --svt
 	@.venv/bin/python -m benchmarks.papers table4 texts --svt --active forced --epsilon 1 --epsilon 2
 
-tournament: .venv-tournament/ready  ## the tournament of all players, into docs/tournament.html; resumable, in build/ (an hour; PyTorch and JAX are large)
-	@echo "An hour; what is finished is kept in build/."
+tournament: .venv-tournament/ready  ## the tournament of all players, into docs/tournament.html; resumable, in build/ (hours; PyTorch and JAX are large)
+	@echo "Hours; what is finished is kept in build/."
 	@mkdir -p build
 	@.venv-tournament/bin/python -m audits.cli tournament --jobs $(WORKERS) --ledger build/tournament.ledger \
 		--html docs/tournament.html || test $$? -eq 3

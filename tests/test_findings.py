@@ -31,7 +31,7 @@ def read_lines() -> Iterator[str]:
         yield from re.sub(r"\\\n\s*", "", block).strip().split("\n    ")
 
 
-SKETCH = "tests/mutants/everlasting.py:CounterRefreshes"
+SKETCH = "tests/mutants/figure1/everlasting.py:CounterRefreshes"
 COMMANDS = {line: shlex.split(line) for line in read_lines()}
 
 

@@ -164,7 +164,7 @@ def tournament(
 ) -> int:
     """Audit every LEARNER against every ADVERSARY that it can meet, and rank the adversaries.
 
-    Default: all players of arena list, in minutes. Under protocols of two worlds each pair is a small audit,
+    Default: all players of arena list, in hours. Under protocols of two worlds each pair is a small audit,
     with the exact ε where it is quickly computed. In games of one world mistakes or regret are counted as in
     races. Each pair has a seed of its own, which depends on --seed and the names of its players only, and a
     line that plays it again. Pairs that cannot be played are listed with the reason, and a player that

@@ -23,7 +23,7 @@ from tabulate import tabulate
 ROOT = Path(__file__).parents[2]
 sys.path[1:1] = [str(ROOT), str(ROOT / "tests")]  # as pytest has them
 
-from mutants.aggregators import KeepsThreshold  # noqa: E402 - the path comes first
+from mutants.figure1.aggregators import KeepsThreshold  # noqa: E402 - the path comes first
 
 from arena import (  # noqa: E402
     REFEREES,

@@ -84,7 +84,9 @@ class EverlastingCounter(GenericBBL):
             nodes, weights = laplace_nodes(1.0, ahead)
             return weights, laplace_cdf(ahead[:, None] - nodes)
 
-        return first_round_law(self, sample, lambda teachers: self._vote_law(teachers, *list_hidden_numbers()))
+        return first_round_law(
+            self, sample, lambda teachers: self._vote_law(teachers, *list_hidden_numbers())
+        )
 
     def _vote_law(self, teachers: Electorate, weights: np.ndarray, stops: np.ndarray) -> SteadyThresholdsLaw:
         run, halts = self.round(1), self.halts_in_round(1)

@@ -11,18 +11,18 @@ from math import exp, inf, log
 from typing import Any
 
 import attrs
-from mutants import aggregators as voting
-from mutants import figure1_learners as figure1
-from mutants import mean_learners as means
-from mutants import release_learners as release
-from mutants import teacher_learners as teachers
-from mutants.aggregators import AGGREGATORS
+from mutants.figure1 import aggregators as voting
+from mutants.figure1 import learners as figure1
+from mutants.figure1 import teacher_learners as teachers
+from mutants.figure1.aggregators import AGGREGATORS
 from mutants.lists import LISTS
 from mutants.online import halfspaces
 from mutants.online import online_experts as experts
 from mutants.online import online_forests as forests
 from mutants.online import online_learners as online
 from mutants.online import online_realizable as realizable
+from mutants.releases import learners as release
+from mutants.releases import mean_learners as means
 from support.simple_players import run_audit as run_audit_once
 
 from arena import REFEREES, Learner, Referee, SpecialRound

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
+from mutants.figure1.teacher_learners import SUBSET
 from mutants.learners import MUTANTS
-from mutants.teacher_learners import SUBSET
 
 from arena import Learner
 from arena.concepts import Halfspaces, Points, Thresholds

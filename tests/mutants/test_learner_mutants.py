@@ -9,8 +9,8 @@ from collections.abc import Set
 import numpy as np
 import pytest
 from mutants.learners import MUTANTS, BrokenLearner, run_audit
-from mutants.mean_learners import VarianceForDeviation
 from mutants.refuting_adversaries import REFUTING
+from mutants.releases.mean_learners import VarianceForDeviation
 from scipy import stats
 
 from adversaries.halfspaces.few_coordinates import FirstSwap

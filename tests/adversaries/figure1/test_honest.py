@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from mutants.everlasting import ROUND, CounterRefreshes
+from mutants.figure1.everlasting import ROUND, CounterRefreshes
 from support.statistical import check_counts, check_mean, expect_rejection, statistical
 
 from adversaries.figure1.base import chunk_sizes, find_vote_points

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.online_players import Forest, Guesser, Lazy
+from support.online.players import Forest, Guesser, Lazy
 
 from adversaries.online.adaptive import (
     AdaptiveConsistent,

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 import pytest
 from scipy import stats
-from support.online_players import Opponent
+from support.online.players import Opponent
 from support.simple_players import LastLabel
 from support.statistical import check_counts, expect_rejection, statistical
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.flawed_sessions import CASES
+from support.flawed.sessions import CASES
 
 import audits
 from adversaries.sessions.repeated_queries import (

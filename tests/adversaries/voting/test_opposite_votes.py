@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from mutants.aggregators import KeepsThreshold
+from mutants.figure1.aggregators import KeepsThreshold
 
 from adversaries.voting.opposite_votes import OppositeVotes, plan_runs
 from adversaries.voting.vote_swaps import simulate_votes

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 import pytest
 from hypothesis import strategies as st
-from support.flawed_sessions import FallingOdometer, Odometer
+from support.flawed.sessions import FallingOdometer, Odometer
 
 import audits
 from arena import (

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import strategies as st
-from support.flawed_sessions import AGES, CASES, DIGITS, HalfOdometer, Odometer, Server, SessionCase
+from support.flawed.sessions import AGES, CASES, DIGITS, HalfOdometer, Odometer, Server, SessionCase
 from support.paths import ROOT
 
 import audits

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.flawed_streams import CASES, StreamCase
+from support.flawed.streams import CASES, StreamCase
 
 import audits
 from arena import REFEREES, Arrive, Learner, NothingTested, Published, play

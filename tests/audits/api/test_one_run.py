@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mutants.training_learners import NoiseWithoutClip
+from mutants.training.learners import NoiseWithoutClip
 from support.simple_players import Scripted
 
 import audits

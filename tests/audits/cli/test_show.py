@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from support import online_players
 from support.command_line import Command
+from support.online import players as online_players
 
 from arena import InvalidArgument
 from audits.cli.list import format_players

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from support.exact_players import gaussian, laplace, response, uniform
+from support.exact.players import gaussian, laplace, response, uniform
 
 from arena import Branches, Density, Finite, Independent, InvalidArgument, Mixture, Transformed, ValueLaw
 from arena.privacy_curves.gaussian_curves import gaussian_delta

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.exact_players import (
+from support.exact.players import (
     BETWEEN,
     ONE_MORE,
     ZEROS,

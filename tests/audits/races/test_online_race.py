@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from support.halfspaces import PlainWinnow
-from support.online_players import Drawn, Gossip, Guess, TinySoa
+from support.online.players import Drawn, Gossip, Guess, TinySoa
 from support.processes import interrupt_at
 
 from adversaries.halfspaces.short_lists import SparseDisjunction

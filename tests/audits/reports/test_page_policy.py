@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import strategies as st
-from support.flawed_sessions import AGES, Odometer
+from support.flawed.sessions import AGES, Odometer
 from support.paths import ROOT
 
 import audits

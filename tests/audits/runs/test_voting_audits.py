@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from mutants.aggregators import BARE, VOTES
+from mutants.figure1.aggregators import BARE, VOTES
 from support.command_line import Command
 from support.voting import Screened
 

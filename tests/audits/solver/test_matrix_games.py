@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.exact_games import best_online, best_with_challenge, delta_of_scores
+from support.exact.games import best_online, best_with_challenge, delta_of_scores
 
 from arena import PrivacyUnit, Sample, Unsupported
 from arena.referees import REFEREES, Figure1

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from support.exact_games import best_of_stream
+from support.exact.games import best_of_stream
 
 import audits
 from arena import Claim, Learner, NotConforming, Stream, StreamLaw, Unsupported, play

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from support.online_players import Drawn, TinySoa
+from support.online.players import Drawn, TinySoa
 from support.statistical import check_counts, check_errors, expect_rejection, statistical
 
 from audits.races.online_race import plan_online_race

@@ -12,7 +12,7 @@ import attrs
 import pytest
 from hypothesis import strategies as st
 from support.command_line import Command
-from support.flawed_sessions import AGES, Server
+from support.flawed.sessions import AGES, Server
 
 import audits
 from arena import Adversary, Ask, InvalidArgument, Train

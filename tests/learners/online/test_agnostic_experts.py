@@ -12,7 +12,7 @@ from scipy import stats
 from support.laws.learner_laws import view_delta
 from support.laws.mechanism_laws import RATE, SURE
 from support.laws.transition_laws import fresh_law, lazy_law, sets_of_one_end
-from support.online_adversaries import measure_regret
+from support.online.adversaries import measure_regret
 from support.simple_players import Scripted, script
 from support.statistical import check_counts, expect_rejection, statistical
 

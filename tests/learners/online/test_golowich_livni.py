@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 import pytest
 from support.laws.concept_laws import agreeing, concepts_of, soa_label
-from support.online_adversaries import err_on_a_concept
+from support.online.adversaries import err_on_a_concept
 from support.statistical import check_mean, statistical
 
 from arena import Adaptive, PrivacyUnit, play

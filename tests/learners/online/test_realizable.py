@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 import pytest
 from support.laws.concept_laws import agreeing, concepts_of, soa_label
-from support.online_adversaries import err_on_a_concept
+from support.online.adversaries import err_on_a_concept
 from support.simple_players import script
 
 from arena import Adaptive, InvalidArgument, Oblivious, PrivacyUnit, Unsupported, play

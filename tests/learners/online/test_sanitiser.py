@@ -21,7 +21,7 @@ from support.laws.sanitiser_laws import (
     learn_repeatedly,
     learner_law,
 )
-from support.online_adversaries import measure_regret
+from support.online.adversaries import measure_regret
 from support.simple_players import script
 from support.statistical import check_counts, check_mean, expect_rejection, statistical
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mutants.aggregators import KeepsThreshold
+from mutants.figure1.aggregators import KeepsThreshold
 from scipy import integrate, stats
 from support.laws.learner_laws import view_delta
 from support.laws.mechanism_laws import sparse_vector_law

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mutants.aggregators import KeepsThreshold
+from mutants.figure1.aggregators import KeepsThreshold
 from mutants.refuting_adversaries import AskTeachers
 from mutants.scores import labels_one_less_zero
 from scipy import stats

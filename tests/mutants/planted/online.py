@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 from mutants.online.online_learners import Majority, MajorityState
-from mutants.release_learners import laplace_noise
+from mutants.releases.learners import laplace_noise
 from support.simple_players import NamedByClass
 
 from arena import BudgetExceeded, Claim, Hypothesis, Learner, PrivacyUnit

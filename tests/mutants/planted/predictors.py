@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import attrs
 import numpy as np
-from mutants.figure1_learners import OneMoreState, PointVotes, VotesState, leads
-from mutants.release_learners import laplace_noise
+from mutants.figure1.learners import OneMoreState, PointVotes, VotesState, leads
+from mutants.releases.learners import laplace_noise
 
 from arena import Sample, Training
 

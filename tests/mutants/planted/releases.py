@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 import numpy as np
-from mutants.release_learners import laplace_noise
+from mutants.releases.learners import laplace_noise
 from support.simple_players import NamedByClass
 
 from arena import Claim, PrivacyUnit, Sample, Training

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from mutants.mechanisms import MUTANTS, Mutant
+from mutants.releases.mechanisms import MUTANTS, Mutant
 from support.laws.mechanism_laws import POWER
 from support.statistical import expect_rejection, statistical
 

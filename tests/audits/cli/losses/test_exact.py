@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import exact_players
 from support.command_line import Command
-from support.exact_players import ZEROS, Coin, LaplaceCounter, Predicting, Releasing, gaussian, telling_coin
+from support.exact import players as exact_players
+from support.exact.players import ZEROS, Coin, LaplaceCounter, Predicting, Releasing, gaussian, telling_coin
 from support.simple_players import script
 
 from adversaries.figure1.swaps import TrainingSwap

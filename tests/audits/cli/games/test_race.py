@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import online_players
 from support.command_line import Command
+from support.online import players as online_players
 from support.processes import interrupt_at
 
 from audits.races.race_result import run_race

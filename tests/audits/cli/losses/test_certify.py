@@ -106,7 +106,7 @@ def test_one_run_has_the_figures_of_python(people: list[str]) -> None:
 
 
 def test_a_false_claim_of_one_run_ends_with_status_3(people: list[str]) -> None:
-    learner = f"{Path(__file__).parents[2]}/mutants/training_learners.py:ForgetsClipping"
+    learner = f"{Path(__file__).parents[3]}/mutants/training/learners.py:ForgetsClipping"
     printed = audit.text(learner, *WORDS, *PLANTED, *people, status=3)
     assert "300, each in the data by a fair coin" in printed
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from support.command_line import Command
-from support.exact_games import delta_of_scores
+from support.exact.games import delta_of_scores
 
 import audits
 from arena import InvalidArgument, Sample

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import attrs
 import numpy as np
-from mutants.release_learners import for_each_game, laplace_noise
+from mutants.releases.learners import for_each_game, laplace_noise
 from support.simple_players import NamedByClass
 
 from arena import Claim, InvalidArgument, Learner, PrivacyUnit, Training

@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from mutants.everlasting import (
+from mutants.figure1.everlasting import (
     EVERY,
     LOOSE,
     MARKED,

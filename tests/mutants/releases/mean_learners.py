@@ -6,7 +6,7 @@ import math
 
 import attrs
 import numpy as np
-from mutants.release_learners import POINTS, Releaser, counts_by_point
+from mutants.releases.learners import POINTS, Releaser, counts_by_point
 
 from arena import Sample, Unsupported
 from learners.mechanisms.selection import exponential_mechanism

@@ -39,7 +39,7 @@ from audits.runs.run import run
 from learners.foreign.function import Function
 from learners.releases.counts import LaplaceCount
 
-SECURITY = Path(__file__).parents[3] / "docs" / "security.md"
+SECURITY = Path(__file__).parents[4] / "docs" / "security.md"
 # What stops an attack, where it is an error; the others are played, and find nothing.
 ERRORS: dict[str, tuple[type[ArenaError], str]] = {
     "OverriddenDifferences": (ProtocolViolation, "differ in at most one place"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from mutants.learners import run_audit
-from mutants.training_learners import (
+from mutants.training.learners import (
     BrokenDPFedAvg,
     BrokenDPSGD,
     ClipsExamples,

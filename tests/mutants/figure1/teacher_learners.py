@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import attrs
 import numpy as np
-from mutants.figure1_learners import Predictor, PredictorState
-from mutants.release_learners import for_each_game, laplace_noise
+from mutants.figure1.learners import Predictor, PredictorState
+from mutants.releases.learners import for_each_game, laplace_noise
 from support.simple_players import NamedByClass
 
 from arena import Claim, Learner, Sample, Training, Unsupported

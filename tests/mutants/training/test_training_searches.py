@@ -6,7 +6,7 @@ from __future__ import annotations
 import attrs
 import pytest
 from mutants.small_searches import ERROR, SMALL, TRAINING, Correct
-from mutants.training_learners import (
+from mutants.training.learners import (
     BrokenDPSGD,
     ClipsEachCoordinate,
     ClipsTheMean,
