@@ -32,7 +32,6 @@ import numpy as np
 from hypothesis import strategies as st
 
 import audits
-from audits.adversary_search.adversary_search import SearchProgress
 from audits.distinguishers.likelihood_ratio import build_likelihood_ratio
 from audits.runs.plan import LIKELIHOOD
 from audits.runs.run import RunProgress
@@ -162,11 +161,6 @@ def search_pairs(name: str, theirs: Row, seed: int, confidence: float = CONFIDEN
     least, most = domain.values
     entries = st.integers(least + 1, most - 1)  # whose neighbours are in the domain, too
     start = processor_seconds()
-
-    def watch(progress: SearchProgress) -> None:
-        if processor_seconds() - start > max(MOST_SECONDS, 3 * theirs["seconds"]):
-            raise KeyboardInterrupt
-
     result = audits.search(
         case.mechanism,
         data=audits.vector(len(case.data), metric=domain.metric, values=entries),
@@ -174,7 +168,7 @@ def search_pairs(name: str, theirs: Row, seed: int, confidence: float = CONFIDEN
         epsilon=max(theirs["bound"], _SOME),
         error=1 - confidence,
         seed=seed,
-        progress=watch,
+        max_seconds=max(MOST_SECONDS, 3 * theirs["seconds"]),
         announce=lambda text: None,
     )
     row: Row = {
