@@ -27,6 +27,7 @@ _PROBING = 0.25  # share of a limit for games that only show what is worth playi
 _LONG = 10.0  # seconds, from which on a cost is announced
 _MEASURABLE = 0.02  # seconds that the clock measures well
 _LONG_GAME = 1.0  # seconds, so that its modules do not matter
+_LONG_BATCH = 0.2  # seconds that few games take, so that many are not timed
 _FEW_GAMES, _MANY_GAMES = 16, 256  # that are timed, where each is a call and elsewhere
 _REPETITIONS = 3  # of which the shortest counts, since other processes may interrupt
 _TIMED_CALLS = 1 + _REPETITIONS * (1 + _FEW_GAMES)  # of a function, at most
@@ -229,8 +230,8 @@ def time_game(learner: Learner, adversary: Adversary, referee: Referee, *, fault
                 return single
             if learner.one_call_a_game:
                 return max(0.0, time_often(_FEW_GAMES) - single) / (_FEW_GAMES - 1)
-            few = 0.0 if single < _MEASURABLE else time_games(_FEW_GAMES)  # played together
-            return time_often(_MANY_GAMES) / _MANY_GAMES if few < _LONG_GAME / 5 else few / _FEW_GAMES
+            few = time_games(_FEW_GAMES)  # together, so that they share what the start of a batch costs
+            return few / _FEW_GAMES if few > _LONG_BATCH else time_often(_MANY_GAMES) / _MANY_GAMES
         except RAISED:  # the run will show it
             return 0.0
         finally:  # so that a limit in calls leaves as many to a run, however fast this machine is

@@ -101,19 +101,19 @@ class CorrelatedNoise:
     def __init__(self, decoder: np.ndarray, sigma: float, games: int, rng: np.random.Generator) -> None:
         self._decoder, self._sigma, self._rng = decoder, sigma, rng
         self._z = np.empty((len(decoder), games))
-        self._rows = np.empty((_CHUNK, games))
+        self._rows = np.empty((0, games))
         self._next = 0
 
     def draw(self) -> np.ndarray:
-        """(n,): the noise of the next round. The next call may write over it."""
+        """(n,): the noise of the next round."""
         place = self._next % _CHUNK
         if not place:
             start, end = self._next, min(self._next + _CHUNK, len(self._decoder))
             fresh = self._rng.standard_normal(out=self._z[start:end])
             fresh *= self._sigma
-            np.matmul(self._decoder[start:end, :end], self._z[:end], out=self._rows[: end - start])
+            self._rows = self._decoder[start:end, :end] @ self._z[:end]
         self._next += 1
-        return self._rows[place]
+        return np.asarray(self._rows[place])
 
 
 class SummingStream:

@@ -45,7 +45,8 @@ from benchmarks.tables import keep_row, write_table
 
 ROOT = Path(__file__).parents[3]
 CONFIDENCE = 0.99  # of ours; DP-Sniper's is 0.9
-MOST_SECONDS = 20.0  # of processor time, until a bound is given up, or three times those of the other tool
+# Until a bound is given up, or three times those of the other tool. Of a search, by the clock.
+MOST_SECONDS = 20.0
 MOST_GAMES = 10**9
 PAIRS_SEEDS = 1  # of searches, which take longer
 LIMIT_GAMES = 10**6  # at which bounds are compared with the information limit
