@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 from hashlib import sha256
-from math import inf, log, sqrt
+from math import expm1, inf, log, sqrt
 
 import attrs
 import numpy as np
@@ -54,6 +54,7 @@ _CALL_STAGES = (
 _CONCLUSIVE, _ENOUGH = 32.0, 12.0  # nats; where games are calls
 _FIRST_ROUNDS = 2**17  # rounds of an adversary's first games in each world; long games are played less often
 _MIN_PAIRS = 64
+_WITHIN_REACH = 2.0  # nats that so many games can win against the largest ε they are weighed against
 # Pairs for which it pays to try common random numbers, and to learn from views that are all different.
 _MANY_PAIRS = 1_024
 _FAULT_FACTOR = 8  # fewer games where they are played one by one
@@ -142,6 +143,12 @@ def weigh_games(
         changed = differ / sum(half.pairs for half in halves)
     more = partial(SPACES[script.protocol].list_scores, bits=target.bits)
     evidence = weigh_halves(halves, target.claim, faults=faults, changed=changed, more=more)
+    within_reach = -log(expm1(_WITHIN_REACH / evidence.games))
+    if evidence.changed != 0 and target.claim.epsilon > within_reach > 0:
+        # Too few games to exceed the claim, so that they show by how much a smaller one fails.
+        smaller = attrs.evolve(target.claim, epsilon=within_reach, curve=None)
+        easier = weigh_halves(halves, smaller, faults=faults, changed=changed, more=more)
+        evidence = attrs.evolve(evidence, z=max(evidence.z, easier.z), score=easier.score)
     return attrs.evolve(evidence, fresh=fresh, halves=halves)
 
 
