@@ -35,7 +35,7 @@ from audits.statistics.score_pairs import PairCounts
 
 _MAX_THRESHOLDS = 24  # of one score
 _MANY_VALUES = 512  # distinct values, from which on rare events have enough games
-_TAILS = 0.5 ** np.arange(5, 9)  # shares of games in rare events, of sessions and of adversaries' scores
+_TAILS = 0.5 ** np.arange(5, 9)  # shares of games in rare events
 _MAX_SCORES = 160
 _MAX_ENTRIES = 256  # of a release, whose log ratios are learned
 _MAX_VIEWS = 1_024  # distinct views above which their frequencies are not learned
@@ -199,7 +199,7 @@ def _play_block_in_halves(plan: Plan) -> Halves:
         scores = np.nan_to_num(block.levels)  # infinite in games that the learner failed
         block = ViewCounts(scores[:, None], block.which, block.counts, (OWN_SCORE,))
     first, second = _halve_pairs(block, generator(block_seed(plan.seed, 1)))
-    return _drop_unused_rows(first), _drop_unused_rows(second)
+    return first.drop_unused_rows(), second.drop_unused_rows()
 
 
 def exploring_seed(seed: int, *purpose: object) -> int:
@@ -262,11 +262,8 @@ class _CrossFit:
         cls, half: ViewCounts, other: ViewCounts, claim: Claim, scores: Sequence[Score], learning: bool
     ) -> _CrossFit:
         folds = _halve_pairs(half, generator(block_seed(0, 0)))  # always in the same way
-        half = attrs.evolve(
-            half,
-            which=np.concatenate([fold.which for fold in folds]),
-            counts=np.concatenate([fold.counts for fold in folds]),
-        )
+        which = np.concatenate([fold.which for fold in folds])
+        half = attrs.evolve(half, which=which, counts=np.concatenate([fold.counts for fold in folds]))
         candidates: list[Score | None] = [*scores[:_MAX_SCORES]]
         learned: tuple[np.ndarray, np.ndarray] | None = None
         learn = _choose_learning(half) if learning else None
@@ -354,12 +351,6 @@ def _halve_pairs(views: ViewCounts, rng: np.random.Generator) -> Halves:
     return part(first), part(views.counts - first)
 
 
-def _drop_unused_rows(views: ViewCounts) -> ViewCounts:
-    """The same pairs without rows that none of them has."""
-    used, place = np.unique(views.which, return_inverse=True)
-    return attrs.evolve(views, rows=views.rows[used], which=place.reshape(views.which.shape))
-
-
 def _count_events(
     values: np.ndarray, thresholds: np.ndarray, counts: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -402,6 +393,7 @@ def _z_scores(hits: np.ndarray, both: np.ndarray, pairs: int, claim: Claim) -> n
     factor = np.exp(epsilons)[:, None, None, None]
     mean = gain - factor * loss - deltas[:, None, None, None]
     variance = gain * (1 - gain) + factor**2 * loss * (1 - loss) - 2 * factor * (overlap - gain * loss)
-    z = mean / np.sqrt(np.maximum(variance, 0.5 / pairs) / pairs)
-    # Events come before directions, so that among equal z-scores the event of the simplest score is chosen.
-    return z.reshape(len(factor), 4, -1).transpose(2, 1, 0)
+    z = (mean / np.sqrt(np.maximum(variance, 0.5 / pairs) / pairs)).reshape(len(factor), 4, -1)
+    return z.transpose(
+        2, 1, 0
+    )  # events before directions: of equal z-scores that of the simplest score is first

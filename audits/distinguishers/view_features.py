@@ -217,6 +217,11 @@ class ViewCounts:
         used, place = np.unique(self.which[::stride], return_inverse=True)
         return ViewCounts(self.rows[used], place.reshape(-1, 2), self.counts[::stride], self.names)
 
+    def drop_unused_rows(self) -> ViewCounts:
+        """The same pairs without rows that none of them has."""
+        used, place = np.unique(self.which, return_inverse=True)
+        return attrs.evolve(self, rows=self.rows[used], which=place.reshape(self.which.shape))
+
     def count_scores(self, score: np.ndarray) -> PairCounts:
         """The score pairs of the block; score: (m,), the score of each row."""
         world0, world1 = score[self.which].T

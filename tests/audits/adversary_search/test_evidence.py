@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import attrs
 import numpy as np
@@ -243,3 +244,17 @@ def test_coupled_games_say_whether_the_challenge_changes_anything() -> None:
     assert weigh_adversary(target, point).changed == 0
     assert weigh_adversary(target, COUNT).changed == 1
     assert weigh_adversary(search_target(), COUNT).changed is None  # it declares no such numbers
+
+
+def test_games_too_few_to_exceed_a_large_claim_still_rank_adversaries() -> None:
+    def draw_sum(points, games, rng, scale):
+        return points.sum() + rng.laplace(scale=scale, size=games)
+
+    def z(scale: float) -> float:
+        function = partial(draw_sum, scale=scale)
+        learner = Function(function=function, receives="points", vectorised=True, aligned=False)
+        script = attrs.evolve(COUNT, world_1=SAMPLE.replace_one(0, 1.0, 0))
+        target = search_target(learner, claim=attrs.evolve(CLAIM, epsilon=8.0))
+        return weigh_games(target, script, pairs=256, stage="first").z
+
+    assert z(0.01) > 0.5 > -1 > z(1.0)  # an exploration goes on from 0.5 where games are calls
