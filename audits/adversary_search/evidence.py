@@ -35,7 +35,7 @@ from audits.statistics.score_pairs import PairCounts
 
 _MAX_THRESHOLDS = 24  # of one score
 _MANY_VALUES = 512  # distinct values, from which on rare events have enough games
-_TAILS = 0.5 ** np.arange(5, 9)  # shares of games in rare events
+_TAILS = 0.5 ** np.arange(5, 9)  # shares of games in rare events, of sessions and of adversaries' scores
 _MAX_SCORES = 160
 _MAX_ENTRIES = 256  # of a release, whose log ratios are learned
 _MAX_VIEWS = 1_024  # distinct views above which their frequencies are not learned
@@ -393,7 +393,6 @@ def _z_scores(hits: np.ndarray, both: np.ndarray, pairs: int, claim: Claim) -> n
     factor = np.exp(epsilons)[:, None, None, None]
     mean = gain - factor * loss - deltas[:, None, None, None]
     variance = gain * (1 - gain) + factor**2 * loss * (1 - loss) - 2 * factor * (overlap - gain * loss)
-    z = (mean / np.sqrt(np.maximum(variance, 0.5 / pairs) / pairs)).reshape(len(factor), 4, -1)
-    return z.transpose(
-        2, 1, 0
-    )  # events before directions: of equal z-scores that of the simplest score is first
+    z = mean / np.sqrt(np.maximum(variance, 0.5 / pairs) / pairs)
+    # Events come before directions, so that among equal z-scores the event of the simplest score is chosen.
+    return z.reshape(len(factor), 4, -1).transpose(2, 1, 0)
