@@ -103,12 +103,12 @@ Reader = Callable[[Any, Take], Part]
 
 def _find_reader(kind: type, value: Any) -> Reader | None:
     reader = _READERS.get(kind)
-    if reader is not None:  # some built-in containers take attributes
-        hides = reader in (_read_mapping, _read_sequence) and getattr(value, "__dict__", None)
-        return None if hides else reader
+    if reader is not None:
+        takes_attributes = reader in (_read_mapping, _read_sequence) and getattr(value, "__dict__", None)
+        return _read_with_attributes if takes_attributes else reader
     if isinstance(value, enum.Enum):
         return _read_enum
-    if kind.__module__ == "numpy" and issubclass(kind, np.generic):
+    if kind.__module__ in ("numpy", "ml_dtypes") and issubclass(kind, np.generic):
         return _read_numpy_scalar
     for module, readers in _LIBRARIES.items():
         if (
@@ -117,6 +117,10 @@ def _find_reader(kind: type, value: Any) -> Reader | None:
             return readers[kind.__name__]
     if isinstance(value, BaseException):
         return _read_exception
+    if any(
+        base.__module__ == "torch.nn.modules.module" for base in kind.__mro__
+    ):  # its state is what one saves
+        return lambda value, take: take(value.state_dict())
     if isinstance(value, PurePath):
         return _read_symbol
     if isinstance(value, tuple) and hasattr(kind, "_fields") and not _has_state(value, tuple):
@@ -154,6 +158,11 @@ def _read_enum(value: Any, take: Take) -> Part:
 
 def _read_sequence(value: Any, take: Take) -> Part:
     return [take(part) for part in value]
+
+
+def _read_with_attributes(value: Any, take: Take) -> Part:
+    """A built-in container that was given attributes."""
+    return Fields({"attributes": take(vars(value)), "entries": _READERS[type(value)](value, take)})
 
 
 def _read_mapping(value: Any, take: Take) -> Part:
@@ -249,8 +258,24 @@ def _read_numpy_scalar(value: Any, take: Take) -> Part:
     return take(value.item())
 
 
+def convert_to_numpy(value: Any) -> np.ndarray:
+    """An array of NumPy, PyTorch, JAX or CuPy, on whatever device, as NumPy's. Numbers of a type that NumPy
+    lacks, such as bfloat16, become 64-bit floats of the same value."""
+    package = type(value).__module__.partition(".")[0]
+    if package == "torch":
+        value = value.detach().cpu().to_dense().resolve_conj().resolve_neg()
+        try:
+            return np.asarray(value.numpy())
+        except TypeError:
+            value = value.double()
+    elif package == "cupy":
+        value = value.get()
+    array = np.asarray(value)
+    return array.astype(np.float64) if array.dtype.type.__module__ == "ml_dtypes" else array
+
+
 def _read_array(value: Any, take: Take) -> Part:
-    value = np.asarray(value)  # a part of a np.matrix is one, too
+    value = convert_to_numpy(value)  # a part of a np.matrix is an array, too
     if value.ndim == 0:
         return take(value[()])
     if value.dtype.kind in "biufcSUO" and value.dtype.itemsize <= 8 and value.ndim == 1:
@@ -362,8 +387,7 @@ _LIBRARIES: dict[str, dict[str, Reader]] = {
         "Series": _read_polars_series,
     },
     "sklearn": {"Tree": lambda value, take: _make_fields(type(value), value.__getstate__(), take)},
-    "torch": dict.fromkeys(
-        ("Tensor", "Parameter"), lambda value, take: take(np.asarray(value.detach().cpu()))
-    ),
-    "jaxlib": {"ArrayImpl": lambda value, take: take(np.asarray(value))},
+    "torch": dict.fromkeys(("Tensor", "Parameter"), _read_array),
+    "jaxlib": {"ArrayImpl": _read_array},
+    "cupy": {"ndarray": _read_array},
 }

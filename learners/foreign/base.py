@@ -16,6 +16,7 @@ from arena.claims import Neighbours, Relation, neighbours_setting, read_relation
 from arena.errors import RAISED, ArenaError, InvalidArgument, MissingPackage, Unsupported, describe_error
 from arena.parcels import callable_name, fingerprint, is_mechanism
 from arena.released.encoding import list_objects
+from arena.released.types import convert_to_numpy
 from arena.sample import Reads, Sample, Training
 from arena.settings import INSTEAD, Check, count_setting, setting, whole
 from learners.common.learner_bases import ReleaseLearner
@@ -246,7 +247,7 @@ def missing_library(library: str, error: ImportError) -> MissingPackage:
 def _read_releases(name: str, values: Any, games: int) -> np.ndarray:
     """An array whose first axis is the game. Raises: Unsupported unless there is one release a game."""
     if not isinstance(values, np.ndarray | list | tuple) and hasattr(values, "__array__"):
-        values = np.asarray(values)  # an array of another library
+        values = convert_to_numpy(values)
     if type(values) is not np.ndarray and isinstance(values, np.ndarray | list | tuple):
         values = list_objects(list(values))
     if not isinstance(values, np.ndarray) or values.shape[:1] != (games,):

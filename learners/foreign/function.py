@@ -66,8 +66,8 @@ class Function(ForeignClaim):
 
     The claim is the user's. A blank example has the label -1 and the point 0. coins: "given", from the
     generator that it receives, the default if it has a second required argument, or one called rng (or, of a
-    model, random_state); "global", from `random` and `numpy.random`, seeded while it runs; "own", from
-    elsewhere, which no seed repeats.
+    model, random_state); "global", from `random`, `numpy.random` and PyTorch's generators, seeded while it
+    runs; "own", from elsewhere, which no seed repeats.
 
     One call plays one game, with a generator of its own. A `vectorised` function plays all games, f(data,
     games, rng) or f(data, games) -> (games, ...). If it is `aligned`, audits give both games of a pair the

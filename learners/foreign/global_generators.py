@@ -1,9 +1,11 @@
-"""The generators of the process, `random` and `numpy.random`: whether a mechanism draws from them, and how
-games do so without the random numbers of others."""
+"""The generators of the process, `random`, `numpy.random` and those of PyTorch: whether a mechanism draws
+from them, and how games do so without the random numbers of others."""
 
 from __future__ import annotations
 
+import pickle
 import random
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from threading import RLock
@@ -52,22 +54,42 @@ def try_mechanism(call: Callable[[Any], Any], list_inputs: Callable[[], Iterator
         for data in list_inputs():
             add_games(1)
             seed_global_generators(seed)
-            before = _read_global_states()
+            before = pickle.dumps(_read_states())
             releases.append(record_key(call(data)))
-            drew.append(_read_global_states() != before)
+            drew.append(pickle.dumps(_read_states()) != before)
     leaks = {f"{each.category.__name__}: {each.message}": each.category for each in caught}
     leaks = {text: category for text, category in leaks.items() if "leak" in text.lower()}
     is_global = len(releases) == 2 and releases[0] == releases[1] and all(drew)
     return Trial(GLOBAL if is_global else OWN, tuple(leaks), tuple(leaks.values()))
 
 
-def _read_global_states() -> str:
-    return f"{random.getstate()} {np.random.get_state()}"  # noqa: NPY002
+def _read_states() -> dict[str, Any]:
+    states: dict[str, Any] = {"random": random.getstate(), "numpy": np.random.get_state()}  # noqa: NPY002
+    torch: Any = sys.modules.get("torch")
+    if torch is not None:
+        states["torch"] = torch.get_rng_state().numpy()
+        if torch.cuda.is_initialized():
+            states["cuda"] = [state.numpy() for state in torch.cuda.get_rng_state_all()]
+    return states
+
+
+def _write_states(states: dict[str, Any]) -> None:
+    random.setstate(states["random"])
+    np.random.set_state(states["numpy"])  # noqa: NPY002
+    torch: Any = sys.modules.get("torch")
+    if "torch" in states:
+        torch.set_rng_state(torch.from_numpy(states["torch"]))
+    if "cuda" in states:
+        torch.cuda.set_rng_state_all([torch.from_numpy(state) for state in states["cuda"]])
 
 
 def seed_global_generators(seed: GameSeed) -> None:
     random.seed(seed.words.tobytes())
     np.random.seed(seed.words.view(np.uint32))  # noqa: NPY002 - the function uses it
+    torch: Any = sys.modules.get("torch")
+    if torch is not None:  # without other devices its own function is a hundred times slower
+        seeded = torch if torch.cuda.is_available() else torch.default_generator
+        seeded.manual_seed(int(seed.words[0]))
 
 
 @contextmanager
@@ -77,12 +99,11 @@ def restore_global_generators(enabled: bool = True) -> Iterator[None]:
         yield
         return
     with _GLOBAL_GENERATORS:
-        python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002
+        states = _read_states()
         try:
             yield
         finally:
-            random.setstate(python_state)
-            np.random.set_state(numpy_state)  # noqa: NPY002
+            _write_states(states)
 
 
 class GlobalGenerators:
@@ -103,10 +124,8 @@ class GlobalGenerators:
             if seed is not None:
                 seed_global_generators(seed)
             else:
-                python_state, numpy_state = self._states[game]
-                random.setstate(python_state)
-                np.random.set_state(numpy_state)  # noqa: NPY002
+                _write_states(self._states[game])
             try:
                 yield
             finally:
-                self._states[game] = random.getstate(), np.random.get_state()  # noqa: NPY002
+                self._states[game] = _read_states()

@@ -21,7 +21,7 @@ from arena.records import Records
 from arena.referees.session_moves import Call, QueryAt, key_query
 from arena.referees.session_replies import OPENED, SILENCE, name_exception
 from arena.released.encoding import list_objects
-from arena.released.types import Symbol
+from arena.released.types import Symbol, convert_to_numpy
 from arena.sample import Training
 from arena.schemas.schema import Schema
 from arena.settings import at_least, less_than, one_of, setting
@@ -274,6 +274,7 @@ class RunningSessions:
                 )
             query = self._learner.find_query(queries[games[0]])
             values = _ask_object(self._learner.method, asked, query)
+            values = convert_to_numpy(values) if hasattr(values, "__array__") else values
             if len(values) != len(games):
                 raise UnknownRelease(
                     "a vectorised object answers with one value for each game", value=len(values)

@@ -131,6 +131,13 @@ def make_forest(x: float) -> Any:
     return RandomForestRegressor(1, random_state=0, bootstrap=False).fit([[0.0], [1.0]], [0.0, x])
 
 
+def make_annotated(x: float) -> collections.OrderedDict[str, Any]:
+    """A dictionary with an attribute, as the state of a PyTorch module is."""
+    state: Any = collections.OrderedDict(weight=1.0)
+    state.version = x
+    return state
+
+
 async def make_coroutine(x: float) -> float:
     return x
 
@@ -180,6 +187,7 @@ AUDITED: dict[str, Callable[[float], Any]] = {
     "nested dictionaries": lambda x: {"a": {"b": [{"c": x}]}},
     "Counter": lambda x: collections.Counter("ab" if x > 0.5 else "aa"),
     "deque": lambda x: collections.deque([x]),
+    "dictionary with an attribute": make_annotated,
     "mapping proxy": lambda x: types.MappingProxyType({1: x}),
     "set": lambda x: {"a", "b"} if x > 0.5 else {"a"},
     "set of numbers": lambda x: {x, 5.0},
