@@ -337,7 +337,7 @@ _READERS: dict[type, Reader] = {
     **dict.fromkeys((list, tuple, deque, array, type({}.values())), _read_sequence),
     **dict.fromkeys((dict, OrderedDict, defaultdict, Counter, MappingProxyType), _read_mapping),
     **dict.fromkeys((set, frozenset, type({}.keys()), type({}.items())), _read_set),
-    **dict.fromkeys((np.ndarray, np.memmap, np.matrix, np.recarray, np.char.chararray), _read_array),
+    **dict.fromkeys((np.ndarray, np.memmap, np.matrix, np.recarray), _read_array),
     np.record: _read_numpy_scalar,
     SimpleNamespace: _read_record,
     complex: lambda value, take: _read_attributes(value, take, "real", "imag"),
@@ -356,6 +356,7 @@ _KINDS = "ArrowExtension ArrowString Boolean Datetime Floating Integer Interval 
 _PANDAS_ARRAYS = [f"{kind}Array" for kind in _KINDS.split()]
 # By the package and the name of the type, since none of these is imported here.
 _LIBRARIES: dict[str, dict[str, Reader]] = {
+    "numpy": {"chararray": _read_array},  # deprecated, so that its name warns
     "scipy": {
         f"{layout}_{kind}": _read_sparse
         for layout in ("bsr", "coo", "csc", "csr", "dia", "dok", "lil")
