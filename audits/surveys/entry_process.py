@@ -9,8 +9,7 @@ import signal
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from arena.schemas.differences import show_pair
 from audits.adversary_search.search_report import SearchResult, describe_score
 from audits.api.audit import audit
 from audits.api.search import search
+from audits.counted_warnings import count_warnings
 from audits.runs.limits import SECONDS, Limits, explain_stop
 from audits.runs.run import run
 from audits.runs.workers.worker_process import end_with_parent
@@ -88,10 +88,13 @@ def play_entry(task: EntryTask, state: CallState, started: float) -> EntryResult
     """Audit an entry. started: when this process did, on the monotonic clock."""
     entry = load_catalogue(task.library, task.catalogue).entries[task.name]
     result = describe_entry(entry)
-    with _count_warnings() as counts:
+    with count_warnings(show=lambda given, times: None) as counts:
+        warnings.simplefilter("always")
         result = _audit(entry, task, result, state, started)
-    warned = {text: counts[text] for text in list(counts)[:_MOST_WARNINGS]}
-    return attrs.evolve(result, warned=warned)
+    warned: Counter[str] = Counter()
+    for given, times in counts.items():
+        warned[_shorten(" ".join(f"{given.category.__name__}: {given.text}".split()))] += times
+    return attrs.evolve(result, warned={text: warned[text] for text in list(warned)[:_MOST_WARNINGS]})
 
 
 def describe_entry(entry: Entry, outcome: str = FAILED, reason: str = "") -> EntryResult:
@@ -246,18 +249,3 @@ def _describe_claim(claim: Claim) -> str:
 
 def _shorten(text: str) -> str:
     return text if len(text) <= _MOST_LETTERS else f"{text[: _MOST_LETTERS - 3]}..."
-
-
-@contextmanager
-def _count_warnings() -> Iterator[Mapping[str, int]]:
-    """How often each text of a warning came up, in order of their first time."""
-    counts: dict[str, int] = {}
-
-    def count(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-        text = " ".join(f"{category.__name__}: {message}".split())[:_MOST_LETTERS]
-        counts[text] = counts.get(text, 0) + 1
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("always")
-        warnings.showwarning = count
-        yield counts

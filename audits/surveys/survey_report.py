@@ -240,7 +240,7 @@ def _describe_refuted(result: EntryResult) -> Iterable[Part]:
 
 def _list_effects(result: EntryResult) -> Iterable[str]:
     for text, count in result.warned.items():
-        yield f"warned {count:,} times: {_cut(text)}"
+        yield f"warned {count:,} {'time' if count == 1 else 'times'}: {_cut(text)}"
     if result.printed:
         yield f"printed {result.printed:,} lines, first: {_cut(result.first_line)}"
     if result.forked:
