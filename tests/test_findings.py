@@ -52,7 +52,7 @@ def test_all_lines_of_the_page_are_known() -> None:
         "arena",
         "pip",
         *["arena"] * 3,
-        "pip",
+        *["pip", "arena"] * 2,
         "arena",
     ]
 
@@ -156,6 +156,8 @@ def test_the_last_bits_of_diffprivlib(name: str, least: float) -> None:
         ("diffprivlib", "models.GaussianNB: classes given, *", 4.0),
         ("diffprivlib", "tools.histogram: weights", 3.5),
         ("smartnoise-synth", "DPcovariance: ranges 1, 100, 1", 4.0),
+        ("opendp", "make_laplace_threshold", 1.5),
+        ("diffprivlib", "tools.median", 3.0),
     ],
 )
 def test_what_a_survey_shows(library: str, entry: str, least: float) -> None:
