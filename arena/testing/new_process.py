@@ -120,7 +120,7 @@ def _ask(request: bytes) -> _Ask:
 def _ask_copy(call: Callable[[], Any]) -> _Ask:
     ours, theirs = socket.socketpair()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of threads, which wait meanwhile
+        warnings.simplefilter("ignore")  # Python and JAX warn of threads, which wait meanwhile
         child = os.fork()
     if not child:
         try:
