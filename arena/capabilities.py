@@ -15,6 +15,14 @@ if TYPE_CHECKING:
     from arena.sample import Sample
     from arena.schemas.schema import Schema
 
+
+def offers(value: object, capability: type) -> bool:
+    """Whether an object has all members of a capability. It may pass them on by `__getattr__`, which
+    `isinstance` overlooks from Python 3.12 on."""
+    members = (*vars(capability), *getattr(capability, "__annotations__", ()))
+    return all(hasattr(value, name) for name in members if not name.startswith("_"))
+
+
 # --- running learners ---------------------------------------------------------------------------------------
 
 

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import attrs
 import numpy as np
 
+from arena.capabilities import PredictsMany, ReceivesUnlabelled, TakesInstructions, offers
 from arena.dataset import Dataset
 from arena.errors import RAISED, ArenaError, NotConforming, PlayerError, ProtocolViolation, Unsupported
 from arena.messages import GradientCanary, Hypothesis
@@ -180,10 +181,9 @@ class LearnerCalls:
         self._faults = faults
         self._position = position
         self._refuse = position.refuse_learner
-        # A state may pass on its members by __getattr__, which isinstance overlooks from Python 3.12 on.
-        self.predicts_many = hasattr(state, "predict_many")
-        self.receives_unlabelled = hasattr(state, "receive_unlabelled")
-        self.takes_instructions = hasattr(state, "instruct")
+        self.predicts_many = offers(state, PredictsMany)
+        self.receives_unlabelled = offers(state, ReceivesUnlabelled)
+        self.takes_instructions = offers(state, TakesInstructions)
 
     def guard(self, call: Callable[[], V]) -> V:
         """Run code of the learner; what it raises becomes a `PlayerError`."""

@@ -117,10 +117,8 @@ def _find_reader(kind: type, value: Any) -> Reader | None:
             return readers[kind.__name__]
     if isinstance(value, BaseException):
         return _read_exception
-    if any(
-        base.__module__ == "torch.nn.modules.module" for base in kind.__mro__
-    ):  # its state is what one saves
-        return lambda value, take: take(value.state_dict())
+    if any(base.__module__ == "torch.nn.modules.module" for base in kind.__mro__):
+        return lambda value, take: take(value.state_dict())  # what one saves
     if isinstance(value, PurePath):
         return _read_symbol
     if isinstance(value, tuple) and hasattr(kind, "_fields") and not _has_state(value, tuple):
@@ -161,7 +159,7 @@ def _read_sequence(value: Any, take: Take) -> Part:
 
 
 def _read_with_attributes(value: Any, take: Take) -> Part:
-    """A built-in container that was given attributes."""
+    """The entries of a built-in container, and the attributes that it was given."""
     return Fields({"attributes": take(vars(value)), "entries": _READERS[type(value)](value, take)})
 
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 import attrs
 import numpy as np
 
-from arena.capabilities import PredictsMany
+from arena.capabilities import PredictsMany, offers
 from arena.engine import Played, play
 from arena.errors import NotConforming
 from arena.messages import Answer, Answers, Hypotheses, Hypothesis, Released, Reply, Shown, list_answers
@@ -248,7 +248,7 @@ def check_games(learner: Learner, probe: Probe, games: int) -> None:
     _compare(learner, [features], [among_others], "a game does not depend on the other games of its batch")
     single = [_extract_features(learner, probe, 1, seed=100 + g) for g in range(games // 10)]
     _compare(learner, [features], single, "a game of a batch is distributed as a single game")
-    if isinstance(learner.start(1, generator(block_seed(13, 0))), PredictsMany):
+    if offers(learner.start(1, generator(block_seed(13, 0))), PredictsMany):
         in_a_row = _extract_features(learner, attrs.evolve(probe, in_a_row=True), games, seed=13)
         _compare(learner, [features], [in_a_row], "queries in a row are answered as they are one by one")
 

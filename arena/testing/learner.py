@@ -18,6 +18,7 @@ from arena.capabilities import (
     Explains,
     HasVotes,
     TakesInstructions,
+    offers,
 )
 from arena.claims import Bound, Claim, PrivacyUnit
 from arena.engine import play
@@ -225,9 +226,9 @@ def _check_law(learner: Learner, probe: Probe, games: int) -> None:
 
 def _check_capabilities(learner: Learner, probe: Probe) -> None:
     state = learner.start(3, generator(block_seed(17, 0)))
-    if isinstance(state, HasVotes):
+    if offers(state, HasVotes):
         _check_votes(learner, state, probe)
-    if isinstance(state, TakesInstructions):
+    if offers(state, TakesInstructions):
         _play_probe(learner, attrs.evolve(probe, instructed=True), games=3, seed=3)
     if isinstance(learner, AnswersInRounds):
         answers = learner.round(1).answers

@@ -214,8 +214,8 @@ class ViewCounts:
         """Every so-manieth of the distinct pairs, with the rows that they have."""
         if stride == 1:
             return self
-        used, place = np.unique(self.which[::stride], return_inverse=True)
-        return ViewCounts(self.rows[used], place.reshape(-1, 2), self.counts[::stride], self.names)
+        some = attrs.evolve(self, which=self.which[::stride], counts=self.counts[::stride])
+        return some.drop_unused_rows()
 
     def drop_unused_rows(self) -> ViewCounts:
         """The same pairs without rows that none of them has."""
