@@ -23,6 +23,7 @@ from audits.distinguishers.view_classifiers import (
     MarginalTerms,
     Regression,
     SmoothTerms,
+    SummaryTerms,
     ViewFrequencies,
     has_sklearn,
     regress_on_bins,
@@ -234,6 +235,9 @@ def _list_kinds(views: ViewCounts, marginals: list[MarginalCounts]) -> Iterator[
         return
     fits_more = len(views.rows) > _FEW_TO_FIT  # fewer show little that their frequencies do not
     if fits_more:
+        summary = SummaryTerms.fit(views)
+        if summary.width:
+            yield "regression of summary", partial(Regression.fit, terms=summary, width=summary.width)
         terms = LinearTerms.fit(views)
         yield "linear regression", partial(Regression.fit, terms=terms, width=terms.width)
     for counts in marginals:

@@ -31,24 +31,28 @@ class Summary:
 
     def __call__(self, views: ViewCounts) -> list[np.ndarray]:
         """Arrays (m,) of the m rows."""
-        rows = views.columns(self.names)
-        is_mark = [rows == mark for mark in self.marks]
-        counts = [found.sum(axis=1).astype(float) for found in is_mark]
+        counts, numbers, is_number = self.split(views)
         if not self.has_numbers:
             return counts
-        lows = highs = rows
-        if is_mark:
-            marked = np.logical_or.reduce(is_mark)
-            lows, highs = np.where(marked, INFINITE, rows), np.where(marked, -INFINITE, rows)
-        total = np.sum(np.where(np.abs(highs) < INFINITE, highs, 0.0), axis=1)
-        return [
-            *counts,
-            total,
-            *(
-                np.asarray(column, float)
-                for column in (lows.min(axis=1), highs.max(axis=1), lows.argmin(axis=1), highs.argmax(axis=1))
-            ),
-        ]
+        lows, highs = (np.where(is_number, numbers, end) for end in (INFINITE, -INFINITE))
+        ends = lows.min(axis=1), highs.max(axis=1), lows.argmin(axis=1), highs.argmax(axis=1)
+        return [*counts, add_numbers(numbers, is_number), *(np.asarray(column, float) for column in ends)]
+
+    def split(self, views: ViewCounts) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
+        """(m,) of each mark, how often a row has it; the features, (m, F), and which of them are no marks."""
+        rows = views.columns(self.names)
+        is_number = np.ones(rows.shape, bool)
+        counts = []
+        for mark in self.marks:
+            found = rows == mark
+            is_number &= ~found
+            counts.append(found.sum(axis=1).astype(float))
+        return counts, rows, is_number
+
+
+def add_numbers(numbers: np.ndarray, is_number: np.ndarray) -> np.ndarray:
+    """(m,): the sums of the finite numbers (m, F) of the rows."""
+    return np.asarray(np.where(is_number & (np.abs(numbers) < INFINITE), numbers, 0.0).sum(axis=1))
 
 
 def count_values(column: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

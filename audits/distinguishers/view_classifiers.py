@@ -18,9 +18,9 @@ from audits.distinguishers.marginal_ratios import (
     MarginalRatios,
     find_bins,
 )
-from audits.distinguishers.summaries import Summary, list_point_masses
+from audits.distinguishers.summaries import Summary, add_numbers, list_point_masses
 from audits.distinguishers.view_features import ViewCounts, distinct
-from audits.statistics.logistic import fit_bins, fit_logistic
+from audits.statistics.logistic import fit_bins, fit_logistic, rank_terms
 
 Distinguisher = Callable[[ViewCounts], np.ndarray]
 
@@ -33,6 +33,8 @@ _SMALL_LEAF = 64  # games in a leaf of a tree, at least
 _OUTERMOST = 5e-4  # share of the games on either side beyond whose values a regression compresses
 _FARTHEST = 1e3  # standard deviations beyond which all values are alike
 _GRID = 33  # quantiles by which ranks are found
+_SUMS = 256  # quantiles between which the ranks of sums are interpolated, besides those of the tails
+_SUMMARY_SHAPES = 6  # of a sum: a constant, whether there is one, and `rank_terms`
 _FEWEST_OTHERS = 64  # values of a feature, besides those that occur often, to which smooth terms are fitted
 
 
@@ -183,6 +185,8 @@ def _compress_tails(
     """Standardised values, of which those outside [low, high] grow as logarithms: they keep their order, by
     which rare events are chosen, and do not outweigh all others."""
     inside = np.clip(values, low, high)
+    if np.array_equal(inside, values):
+        return np.asarray((inside - centre) * scale)
     with np.errstate(over="ignore"):  # by codes of text and of infinity
         beyond = np.clip((values - inside) * scale, -_FARTHEST, _FARTHEST)
     return np.asarray((inside - centre) * scale + np.sign(beyond) * np.log1p(np.abs(beyond)))
@@ -253,6 +257,48 @@ class SmoothTerms:
         columns = np.ascontiguousarray(views.columns(self.names).T)
         terms = [term for part, column in zip(self.parts, columns, strict=True) for term in part(column)]
         return np.stack(terms, axis=1).astype(float)
+
+
+@attrs.frozen(eq=False)
+class SummaryTerms:
+    """The terms of a regression for views that mix numbers with marks: how often each mark occurs, the rank
+    of the sum of the numbers, and their products, since a low number may say more the later it is released.
+    grid, ranks (g,): sums, increasing, and the shares of games whose sums are smaller."""
+
+    summary: Summary
+    grid: np.ndarray
+    ranks: np.ndarray
+
+    @classmethod
+    def fit(cls, views: ViewCounts) -> SummaryTerms:
+        """Learn from games; without marks or numbers, there are no terms."""
+        few = _limit_cells(views, len(views.names), _PILOT_CELLS)
+        empty = cls(Summary.fit(few), np.empty(0), np.empty(0))
+        if not len(empty.summary.marks) or not empty.summary.has_numbers:
+            return empty
+        _, total, some = empty._read(views)
+        sums = np.sort(np.repeat(total[some], views.by_world().sum(axis=1)[some]))
+        if len(sums) < _FEWEST_OTHERS:
+            return empty
+        tails = 0.5 ** np.arange(1, np.log2(len(sums)))
+        places = np.unique(np.floor(len(sums) * np.concatenate([np.arange(_SUMS) / _SUMS, tails, 1 - tails])))
+        grid, first = np.unique(sums[places.astype(int)], return_index=True)
+        return attrs.evolve(empty, grid=grid, ranks=(places[first] + 0.5) / len(sums))
+
+    @property
+    def width(self) -> int:
+        return _SUMMARY_SHAPES * (1 + len(self.summary.marks)) if len(self.grid) else 0
+
+    def __call__(self, views: ViewCounts) -> np.ndarray:
+        marks, total, some = self._read(views)
+        shapes = rank_terms(np.interp(total, self.grid, self.ranks)) * some
+        ones = np.ones(len(total))
+        return np.stack([shape * mark for shape in (ones, some, *shapes) for mark in (ones, *marks)], axis=1)
+
+    def _read(self, views: ViewCounts) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
+        """(m,) of each row: how often it has each mark, the sum of its numbers, and whether it has any."""
+        counts, numbers, is_number = self.summary.split(views)
+        return counts, add_numbers(numbers, is_number), np.logical_or.reduce(is_number, axis=1)
 
 
 @attrs.frozen(eq=False)

@@ -24,15 +24,21 @@ def fit_logistic(terms: np.ndarray, ones: np.ndarray, times: np.ndarray) -> tupl
 def fit_ordered(ones: np.ndarray, times: np.ndarray, *more: np.ndarray) -> np.ndarray:
     """(K,): the log odds of outcome 1 in ordered bins, as a smooth function of the rank.
 
-    The terms of the regression are the logarithms of the shares of all rows below and above, so that tails
-    are followed far out, their squares, and `more` (K,). ones, times: (K,), as of `fit_logistic`; times > 0.
+    The terms of the regression are `rank_terms` and `more` (K,). ones, times: (K,), as of `fit_logistic`;
+    times > 0.
     """
     below = (np.cumsum(times) - times / 2) / times.sum()
-    tails = np.log([below, 1 - below])
-    terms = np.stack([*tails, *tails**2, *more], axis=1)
+    terms = np.stack([*rank_terms(below), *more], axis=1)
     terms /= np.sqrt(times @ terms**2 / times.sum()) + np.finfo(float).tiny
     weights, constant = fit_logistic(terms, ones, times)
     return np.asarray(terms @ weights + constant)
+
+
+def rank_terms(below: np.ndarray) -> np.ndarray:
+    """(4, n): terms of a smooth function of the rank, which follow the tails far out. below: (n,), the share
+    of all values that are smaller."""
+    tails = np.log([below, 1 - below])
+    return np.concatenate([tails, tails**2])
 
 
 def fit_bins(

@@ -24,7 +24,9 @@ from audits.distinguishers.summaries import Summary
 from audits.distinguishers.view_classifiers import (
     BoostedTrees,
     LinearTerms,
+    Regression,
     SmoothTerms,
+    SummaryTerms,
     ViewFrequencies,
 )
 from audits.distinguishers.view_features import _LARGEST, ViewCounts
@@ -266,6 +268,34 @@ def test_a_summary_of_marks_alone_counts_them() -> None:
     bits = np.array([[0.0, 1.0, 1.0], [1.0, 1.0, 1.0]])
     views = block(bits, bits)
     assert [column.tolist() for column in Summary.fit(views)(views)] == [[1.0, 0.0], [2.0, 3.0]]
+
+
+def release_after_marks(at: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """(n, 5): a number at the place `at`, marks before and after it, and marks alone for a place of 5."""
+    places = np.arange(5) - at[:, None]
+    return np.where(places == 0, numbers[:, None], np.sign(places))
+
+
+def test_a_regression_of_summary_judges_a_rare_number_by_its_place(rng: np.random.Generator) -> None:
+    """Low numbers, one in fifteen, are released late in world 1; others say nothing, wherever they are."""
+    at, numbers = rng.integers(0, 6, size=(2, 20_000)), 10 + rng.normal(size=(2, 20_000))
+    at[1] = np.where((numbers[1] < 8.5) & (rng.random(20_000) < 0.7), 4, at[1])
+    views = block(*(release_after_marks(*world) for world in zip(at, numbers, strict=True)))
+    terms = SummaryTerms.fit(views)
+    learned = Regression.fit(views, terms, terms.width)
+    asked = release_after_marks(np.array([4, 0, 4, 0, 5]), np.array([8.0, 8.0, 10.5, 10.5, 0.0]))
+    asked_views = block(asked, asked)
+    place = [np.flatnonzero((asked_views.rows == row).all(axis=1))[0] for row in asked]
+    late_low, early_low, late, early, never = learned(asked_views)[place]
+    assert late_low > late + 0.5
+    assert early_low < early - 0.5
+    assert abs(late - early) < 0.3
+    assert abs(never - early) < 0.3
+
+
+def test_a_regression_of_summary_needs_marks_and_numbers(rng: np.random.Generator) -> None:
+    numbers, marks = rng.normal(size=(2, 500, 2)), rng.integers(0, 2, size=(2, 500, 2)).astype(float)
+    assert [SummaryTerms.fit(block(*values)).width for values in (numbers, marks)] == [0, 0]
 
 
 def test_pooled_entries_share_their_log_ratios(rng: np.random.Generator) -> None:
