@@ -57,6 +57,10 @@ def add_numbers(numbers: np.ndarray, is_number: np.ndarray) -> np.ndarray:
 
 def count_values(column: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The distinct values among (m,), increasing, and how often each occurred, if these occurred `times`."""
+    if times.sum() <= 2 * len(column):  # values are sorted several times as fast as their order is found
+        ordered = np.sort(np.repeat(column, times))
+        first = np.flatnonzero(np.diff(ordered, prepend=-np.inf) > 0)
+        return ordered[first], np.diff(first, append=len(ordered))
     order = np.argsort(column)
     first = np.flatnonzero(np.diff(column[order], prepend=-np.inf) > 0)
     return column[order][first], np.add.reduceat(times[order], first)
