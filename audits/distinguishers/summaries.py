@@ -39,7 +39,8 @@ class Summary:
         return [*counts, add_numbers(numbers, is_number), *(np.asarray(column, float) for column in ends)]
 
     def split(self, views: ViewCounts) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
-        """(m,) of each mark, how often a row has it; the features, (m, F), and which of them are no marks."""
+        """How often each mark occurs in the rows, (m,) for each mark; the features of the rows, (m, F); and
+        which of these are no marks, (m, F)."""
         rows = views.columns(self.names)
         is_number = np.ones(rows.shape, bool)
         counts = []
@@ -58,9 +59,7 @@ def add_numbers(numbers: np.ndarray, is_number: np.ndarray) -> np.ndarray:
 def count_values(column: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The distinct values among (m,), increasing, and how often each occurred, if these occurred `times`."""
     if times.sum() <= 2 * len(column):  # values are sorted several times as fast as their order is found
-        ordered = np.sort(np.repeat(column, times))
-        first = np.flatnonzero(np.diff(ordered, prepend=-np.inf) > 0)
-        return ordered[first], np.diff(first, append=len(ordered))
+        return np.unique(np.repeat(column, times), return_counts=True)
     order = np.argsort(column)
     first = np.flatnonzero(np.diff(column[order], prepend=-np.inf) > 0)
     return column[order][first], np.add.reduceat(times[order], first)

@@ -34,7 +34,7 @@ _OUTERMOST = 5e-4  # share of the games on either side beyond whose values a reg
 _FARTHEST = 1e3  # standard deviations beyond which all values are alike
 _GRID = 33  # quantiles by which ranks are found
 _SUMS = 256  # quantiles between which the ranks of sums are interpolated, besides those of the tails
-_SUMMARY_SHAPES = 6  # of a sum: a constant, whether there is one, and `rank_terms`
+_SUMMARY_SHAPES = 6  # functions of a view's numbers: a constant, whether it has any, and four `rank_terms`
 _FEWEST_OTHERS = 64  # values of a feature, besides those that occur often, to which smooth terms are fitted
 
 
@@ -185,11 +185,12 @@ def _compress_tails(
     """Standardised values, of which those outside [low, high] grow as logarithms: they keep their order, by
     which rare events are chosen, and do not outweigh all others."""
     inside = np.clip(values, low, high)
+    standardised = np.asarray((inside - centre) * scale)
     if np.array_equal(inside, values):
-        return np.asarray((inside - centre) * scale)
+        return standardised
     with np.errstate(over="ignore"):  # by codes of text and of infinity
         beyond = np.clip((values - inside) * scale, -_FARTHEST, _FARTHEST)
-    return np.asarray((inside - centre) * scale + np.sign(beyond) * np.log1p(np.abs(beyond)))
+    return np.asarray(standardised + np.sign(beyond) * np.log1p(np.abs(beyond)))
 
 
 def _standardise(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -271,7 +272,7 @@ class SummaryTerms:
 
     @classmethod
     def fit(cls, views: ViewCounts) -> SummaryTerms:
-        """Learn from games; without marks or numbers, there are no terms."""
+        """Learn from games. If their views have no marks or hardly any numbers, there are no terms."""
         few = _limit_cells(views, len(views.names), _PILOT_CELLS)
         empty = cls(Summary.fit(few), np.empty(0), np.empty(0))
         if not len(empty.summary.marks) or not empty.summary.has_numbers:
