@@ -32,20 +32,23 @@ endef
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check lint check-slow check-libraries torture bench bench-anchors bench-peers bench-coverage bench-monitors bench-search bench-bugs bench-bugs-peers bugs-libraries bench-suite bench-distinguishers bench-experts bench-lists bench-training bench-winnow bench-everlasting bench-optimum bench-scale pictures theorems tournament docs test-lowest format clean
+.PHONY: help demo test slowest check lint check-slow check-libraries torture bench bench-anchors bench-peers bench-coverage bench-monitors bench-search bench-bugs bench-bugs-peers bugs-libraries bench-suite bench-distinguishers bench-experts bench-lists bench-training bench-winnow bench-everlasting bench-optimum bench-scale pictures theorems tournament docs test-lowest format clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r name what; do \
 		printf '%-20s %s\n' "$$name" "$$what"; done
 
 # Each worker has a core to itself, and threads of linear algebra would wait for one another.
-test check check-slow test-lowest: export OPENBLAS_NUM_THREADS := 1
+test slowest check check-slow test-lowest: export OPENBLAS_NUM_THREADS := 1
 
 demo: .venv/ready  ## audit learners on the Adult data, and print what was found
 	@.venv/bin/python examples/adult.py
 
-test: .venv/ready  ## the tests of at most half a second each (two minutes)
+test: .venv/ready  ## the tests without a marker (minutes)
 	@.venv/bin/$(TEST) "not thorough and not slow"
+
+slowest: .venv/ready  ## the tests of `make test` that take longest, with their seconds
+	@.venv/bin/$(TEST) "not thorough and not slow" --durations=60 --durations-min=0.2
 
 check: lint test  ## the gate: format, lint, types, import contracts, doctests, all tests but the slow ones
 	@.venv/bin/$(PYTEST) --doctest-modules --doctest-glob='*.md' $(PACKAGES) $(PAGES)

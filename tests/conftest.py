@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
-import time
 import zlib
 from collections.abc import Generator
 
@@ -27,11 +24,6 @@ settings.load_profile("repeatable")
 # Otherwise each new process would import them again, which takes a second.
 new_process.imported_once += ["audits.", "mutants.", "support."]
 
-# An unmarked test may take half a second; it fails at three times as much, and later on a slow machine.
-_MAX_CPU_SECONDS = 1.5
-_SUM_SECONDS = 0.025  # CPU time of `_measure_slowness` on the machine for which half a second is meant
-_MODULES_OF_A_LIBRARY = 20  # imported by one test: it pays for a library that others use, too
-
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"{MARK}(rate): may fail by chance, at most at this rate")
@@ -50,39 +42,6 @@ def pytest_collection_modifyitems(
     if total > SUITE_RATE:
         items[:] = [RatesExceeded.from_parent(session, name="rates of statistical tests", total=total)]
     return outcome
-
-
-def is_quick(item: pytest.Item) -> bool:
-    """Whether a test carries no marker of long tests."""
-    return not any(map(item.get_closest_marker, ("thorough", "slow")))
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Fail quick tests that take much longer than half a second of CPU time, their processes included."""
-    modules, started = len(sys.modules), sum(os.times()[:4])
-    outcome = yield
-    seconds = sum(os.times()[:4]) - started
-    imported = len(sys.modules) - modules
-    if (
-        is_quick(item)
-        and imported < _MODULES_OF_A_LIBRARY
-        and seconds > _MAX_CPU_SECONDS
-        and seconds > _MAX_CPU_SECONDS * _measure_slowness()
-    ):
-        pytest.fail(
-            f"the test took {seconds:.1f} s of CPU time, and one without a marker may take 0.5 s; "
-            "make it faster, or mark it thorough",
-            pytrace=False,
-        )
-    return outcome
-
-
-def _measure_slowness() -> float:
-    """How many times longer this machine takes at present than the one for which the limit is meant."""
-    started = time.process_time()
-    sum(number for number in range(1_000_000))
-    return (time.process_time() - started) / _SUM_SECONDS
 
 
 class RatesExceeded(pytest.Item):

@@ -173,7 +173,7 @@ def test_a_notebook_gives_the_figures_that_it_shows(path: Path) -> None:
     from nbclient import NotebookClient
 
     stored, played = (nbformat.read(path, as_version=4) for _ in range(2))
-    NotebookClient(played, timeout=600, resources={"metadata": {"path": str(ROOT)}}).execute()
+    NotebookClient(played, resources={"metadata": {"path": str(ROOT)}}).execute()
     assert certified_lines(played) == certified_lines(stored)
     assert len(certified_lines(stored)) > 1
 

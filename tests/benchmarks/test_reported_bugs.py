@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import numpy as np
@@ -89,14 +88,10 @@ def test_what_a_tool_does_is_recorded() -> None:
 @pytest.mark.thorough
 def test_a_tool_that_does_not_end_is_stopped() -> None:
     def spin() -> bool:
-        start = time.process_time()
-        while time.process_time() - start < 10:
+        while True:
             pass
-        return True
 
-    result, _, seconds = run_limited(spin, 1)
-    assert result == page.LATE
-    assert seconds < 5
+    assert run_limited(spin, 1)[0] == page.LATE
 
 
 def test_claims_with_delta_are_not_tested_by_tools_for_pure_ones() -> None:

@@ -61,5 +61,5 @@ def run_process(folder: Path, source: str, *options: str, ini: str = "", file: s
     for name in ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT", "PYTEST_XDIST_TESTRUNUID"):
         environment.pop(name, None)
     command = [sys.executable, "-m", "pytest", *COMMAND, *options]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     return Run(done.returncode, done.stdout + done.stderr)

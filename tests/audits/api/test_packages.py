@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 import sysconfig
-import time
 from pathlib import Path
 
 import pytest
@@ -58,16 +56,9 @@ def test_exports_of_players_exist() -> None:
             assert getattr(package, name) is not None
 
 
-@pytest.mark.slow
-def test_importing_audits_is_quick(tmp_path: Path) -> None:
-    seconds = []
-    for _ in range(7):
-        start = time.perf_counter()
-        assert python("import audits; dir(audits)", tmp_path).returncode == 0
-        seconds.append(time.perf_counter() - start)
-    start = time.perf_counter()
-    python("", tmp_path)
-    assert statistics.median(seconds) < 0.3 + time.perf_counter() - start
+def test_importing_audits_imports_nothing_that_takes_long(tmp_path: Path) -> None:
+    run = python("import sys, audits; dir(audits); print(*sys.modules)", tmp_path)
+    assert not {"arena", "attrs", "hypothesis", "numpy", "scipy"} & set(run.stdout.split())
 
 
 @pytest.mark.thorough

@@ -22,9 +22,7 @@ COUNT = ("audit", "laplace-count", "--against", "count-swap")
 
 
 def arena(*arguments: str, **options) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [*ARENA, *arguments], cwd=ROOT, text=True, capture_output=True, timeout=60, **options
-    )
+    return subprocess.run([*ARENA, *arguments], cwd=ROOT, text=True, capture_output=True, **options)
 
 
 def test_help_does_not_wait_for_what_it_does_not_need() -> None:
@@ -33,9 +31,7 @@ def test_help_does_not_wait_for_what_it_does_not_need() -> None:
         "try: main()\n"
         "finally: print(sorted({'numpy', 'scipy', 'attrs', 'arena'} & set(sys.modules)), file=sys.stderr)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program, "--help"], cwd=ROOT, text=True, capture_output=True, timeout=60
-    )
+    done = subprocess.run([sys.executable, "-c", program, "--help"], cwd=ROOT, text=True, capture_output=True)
     assert (done.returncode, done.stderr) == (0, "[]\n")
     assert "Games:" in done.stdout
 
@@ -48,7 +44,7 @@ def test_help_does_not_wait_for_what_it_does_not_need() -> None:
 def test_a_full_disk_is_status_2(arguments: tuple[str, ...]) -> None:
     with open("/dev/full", "w") as full:
         failed = subprocess.run(
-            [*ARENA, *arguments], cwd=ROOT, text=True, stdout=full, stderr=subprocess.PIPE, timeout=60
+            [*ARENA, *arguments], cwd=ROOT, text=True, stdout=full, stderr=subprocess.PIPE
         )
     assert failed.returncode == 2
     assert failed.stderr == "arena: the output cannot be written (No space left on device)\n"
@@ -59,9 +55,7 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing, "w") as closed:
-        done = subprocess.run(
-            [*ARENA, "list"], cwd=ROOT, text=True, stdout=closed, stderr=subprocess.PIPE, timeout=60
-        )
+        done = subprocess.run([*ARENA, "list"], cwd=ROOT, text=True, stdout=closed, stderr=subprocess.PIPE)
     assert done.stderr == ""
 
 
@@ -85,7 +79,7 @@ def test_an_interrupted_audit_prints_its_figures(
     # Of two workers one may bring 63 blocks while the other is at the first, without which none is looked at.
     wait_until(lambda: count_blocks(ledger) >= 70)
     (os.killpg if to_workers else os.kill)(running.pid, number)
-    output, errors = running.communicate(timeout=60)
+    output, errors = running.communicate()
     assert running.returncode == 130
     assert all(line.startswith("arena: note: laplace-count: at most") for line in errors.splitlines())
     found = json.loads(output)
@@ -119,7 +113,7 @@ def test_an_interrupted_race_prints_its_figures(tmp_path: Path, jobs: str) -> No
     running = start("race", f"{plug_in}:Noting", *options, "--jobs", jobs, "--json")
     wait_until(lambda: len(list(folder.iterdir())) >= 80)  # blocks may be ahead of the first by 64
     os.kill(running.pid, signal.SIGTERM)
-    output, errors = running.communicate(timeout=60)
+    output, errors = running.communicate()
     assert running.returncode == 130
     assert all(line.startswith("arena: note: laplace-count: at most") for line in errors.splitlines())
     found = json.loads(output)
@@ -135,7 +129,7 @@ def test_what_is_interrupted_before_its_first_game_says_so() -> None:
     wait_until(lambda: handles(running.pid, signal.SIGTERM))
     os.kill(running.pid, signal.SIGTERM)
     said = "arena: interrupted: no games were finished that could be reported\n"
-    assert running.communicate(timeout=60) == ("", said)
+    assert running.communicate() == ("", said)
     assert running.returncode == 130
 
 
@@ -190,7 +184,7 @@ def test_workers_end_with_the_process_that_started_them(tmp_path: Path, backend:
     wait_until(lambda: sum(file.name.isdigit() for file in tmp_path.iterdir()) == 2)
     assert len(find_processes(running.pid)) >= 3
     os.kill(running.pid, signal.SIGKILL)
-    assert running.communicate(timeout=60) == ("", "")
+    assert running.communicate() == ("", "")
     wait_until(lambda: not find_processes(running.pid))
 
 
@@ -204,7 +198,7 @@ def test_nothing_is_left_of_a_command_that_is_killed_while_it_starts(backend: st
         wait_until(lambda group=group: len(find_processes(group)) >= 2)
         time.sleep(tries * 0.1)
         os.kill(group, signal.SIGKILL)
-        output, errors = running.communicate(timeout=60)
+        output, errors = running.communicate()
         if "pickle.load(from_parent)" not in output:  # by a process of loky that was being started
             assert (output, errors) == ("", "")
         wait_until(lambda group=group: not find_processes(group))

@@ -119,7 +119,7 @@ def test_a_night_that_is_ended_leaves_the_store_whole(tmp_path: Path, number: si
     wait_until(lambda: index.stat().st_mtime_ns != before)
     time.sleep(4)
     process.send_signal(number)
-    process.communicate(timeout=120)
+    process.communicate()
     (version,) = Store.read(tmp_path / "store").versions["count"]
     # If the signal can be caught, the games that were bet on until then count.
     assert len(version.nights) in ((1,) if number == signal.SIGKILL else (1, 2))

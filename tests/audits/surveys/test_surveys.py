@@ -33,7 +33,7 @@ from audits.surveys.run_entry import EntryStopped, run_entry
 from audits.surveys.watched_calls import CallState
 
 PATH = str(ROOT / "tests" / "support" / "toy_catalogue.py")
-TOY = {"library": "toy", "catalogue": PATH, "seed": 0, "error": 1e-6, "max_seconds": 60.0}
+TOY = {"library": "toy", "catalogue": PATH, "seed": 0, "error": 1e-6, "max_seconds": 3_600.0}
 arena = Command("survey")
 
 
@@ -47,7 +47,7 @@ def play(name: str, tmp_path: Path) -> EntryResult:
     return play_entry(make_task(name), CallState.create(tmp_path / "state"), time.monotonic())
 
 
-def run(name: str, call_seconds: float = 20.0) -> EntryResult:
+def run(name: str, call_seconds: float = 3_600.0) -> EntryResult:
     """The audit of an entry in a process of its own."""
     return run_entry(load_catalogue("toy", PATH).entries[name], make_task(name), call_seconds, Event())
 

@@ -60,7 +60,7 @@ def test_a_killed_tournament_goes_on_to_the_same_figures(tmp_path, jobs: str) ->
         process.kill()
         process.communicate()
         process = start("tournament", *words, "--ledger", str(path), "--jobs", jobs, "--json", "--quiet")
-    again, _ = process.communicate(timeout=300)
+    again, _ = process.communicate()
     whole = tournament.json(*words, "--quiet", status=3)
     assert drop_times(json.loads(again)["cells"]) == drop_times(whole["cells"])
 
@@ -71,7 +71,7 @@ def test_an_interruption_prints_the_pairs_so_far_and_how_to_go_on(tmp_path) -> N
     process = start("tournament", "--protocol", "Release", "--ledger", str(path), "--json")
     wait_until(lambda: count_blocks(path) > 3)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate()
     told = json.loads(out)
     assert (process.returncode, told["interrupted"]) == (130, True)
     assert f"which {path} keeps; the same command continues from there" in err

@@ -298,7 +298,7 @@ def test_watch_follows_a_run_to_its_end(tmp_path: Path) -> None:
     with playing(*COUNT[:-1], "1.5e5", "--ledger", ledger, "--json") as audit:
         wait_until(lambda: count_blocks(ledger) >= 3)
         watched = arena("runs", "watch", ledger, "--every", "0.05", "--json", "--html", page)
-        output, _ = audit.communicate(timeout=60)
+        output, _ = audit.communicate()
     looks = [json.loads(line) for line in watched.stdout.splitlines()]
     assert len(looks) > 1
     assert looks[0]["running"]
@@ -315,7 +315,7 @@ def test_watch_until_told_to_stop(tmp_path: Path, endless: Path) -> None:
     watcher = start("runs", "watch", endless, "--every", "0.05", "--html", page)
     wait_until(page.exists)
     watcher.send_signal(signal.SIGINT)
-    output, errors = watcher.communicate(timeout=60)
+    output, errors = watcher.communicate()
     assert (watcher.returncode, errors.strip()) == (130, "")
     assert "Interrupted; the games played so far count." in output
 
@@ -330,7 +330,6 @@ def test_a_disk_that_fails_ends_a_run_with_its_figures(tmp_path: Path, jobs: str
         cwd=ROOT,
         text=True,
         capture_output=True,
-        timeout=60,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
     )
     assert ended.returncode == 2
