@@ -7,6 +7,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from adversaries.common.record_pairs import change_last_record, check_known_pair, suggest_relation
 from adversaries.common.training_samples import (
     FEW,
     build_equal_sample,
@@ -15,12 +16,9 @@ from adversaries.common.training_samples import (
     plant_example,
 )
 from arena import Hypothesis, InvalidArgument, Neighbours, PrivacyUnit, Sample, Train, setting
-from arena.capabilities import read_schema
-from arena.claims import REPLACING
 from arena.errors import count_things
 from arena.players import Adversary, Learner, Moves, read_relation_of
-from arena.records import BLANK_RECORD, Records
-from arena.schemas.differences import describe_difference
+from arena.records import Records
 from arena.settings import at_least
 from arena.step_scores import find_last_bits
 
@@ -92,7 +90,7 @@ class PointSwap(Adversary):
             self._check_neighbour(sample, self.neighbour)
             return sample, self.neighbour
         if isinstance(sample, Records):
-            return self._change_last(sample)
+            return change_last_record(sample, self.learner)
         low, high = self._find_ends(sample)
         last, shape = len(sample.points) - 1, sample.points.shape[1:]
         labels = (0, 1) if len(np.unique(sample.labels)) > 1 else (int(sample.labels[-1]),) * 2
@@ -103,15 +101,11 @@ class PointSwap(Adversary):
         relation = read_relation_of(self.learner)
         users_of = self.learner.users_of if self.learner is not None else np.zeros_like
         changes = relation.count_changes(sample, neighbour, users_of)
+        if isinstance(sample, Records):
+            check_known_pair(sample, neighbour, self.learner)
+            return
         if 1 <= changes <= relation.size:
             return
-        if isinstance(sample, Records):
-            raise InvalidArgument(
-                relation.rule,
-                value=describe_difference(sample, neighbour, users_of),
-                remedy=f"The claim is for neighbours that {relation}; `neighbours=` says for which.",
-                lacking=_suggest_relation(self.learner, sample, neighbour),
-            )
         if relation.kind is Neighbours.REPLACE_ONE:
             raise InvalidArgument(
                 "neighbouring data have the same number of records and differ in one of them",
@@ -129,7 +123,7 @@ class PointSwap(Adversary):
                     if hasattr(self.learner, "neighbours")
                     else "."
                 ),
-                lacking=_suggest_relation(self.learner, sample, neighbour)
+                lacking=suggest_relation(self.learner, sample, neighbour)
                 if hasattr(self.learner, "neighbours")
                 else (),
             )
@@ -143,34 +137,6 @@ class PointSwap(Adversary):
         low, high = (self.learner.domain if self.learner is not None else None) or (0.0, 0.0)
         shape = self.learner.point_shape if self.learner is not None else ()
         return Sample([np.full(shape, (low + high) / 2)], [0], [choose_sample_size(self.learner, FEW)])
-
-    def _change_last(self, sample: Records) -> tuple[Records, Records]:
-        """The records without those of the last one's user, without the last, or with another for it."""
-        schema = None if self.learner is None else read_schema(self.learner)
-        if schema is None or not sample.size:
-            raise InvalidArgument("records need a learner that receives them, and at least one of them")
-        relation, last = read_relation_of(self.learner), sample.select(np.array([-1])).repeat(np.ones(1, int))
-        rest = sample.select(np.arange(len(sample.records) - 1))
-        rest = (
-            rest
-            if sample.counts[-1] == 1
-            else sample.repeat(sample.counts - np.eye(len(sample.counts), dtype=int)[-1])
-        )
-        if relation.kind is Neighbours.ADD_OR_REMOVE_USER:
-            users = schema.users_of(sample.list_for_users())
-            return sample.select(users != users[-1]), sample
-        if relation.kind is Neighbours.ADD_OR_REMOVE_ONE:
-            return rest, sample
-        if relation.kind is Neighbours.ZERO_OUT_ONE:
-            return rest.join([(BLANK_RECORD, 1)]), sample
-        others = [each for each in schema.examples if Records([each]) != last]
-        if not others or relation.kind not in REPLACING:
-            raise InvalidArgument(
-                "neighbours that replace a record need another record",
-                value=str(relation),
-                remedy="Give neighbour=, or search with a schema: audits.search(f, data=audits.table(...)).",
-            )
-        return sample, rest.join([(others[-1], 1)])
 
     def _find_ends(self, sample: Sample) -> tuple[float, float]:
         if self.learner is not None and self.learner.domain is not None:
@@ -201,12 +167,3 @@ class LowBits(Adversary):
         sample = self.sample or Sample([0.0, 0.0], [0, 0], [1, 9])
         reply = yield Train(*plant_example(sample, 0, sample.points[0], self.learner))
         return find_last_bits(np.reshape(reply.value, -1)).reshape(games, -1).sum(axis=1)
-
-
-def _suggest_relation(learner: Learner | None, sample: Any, neighbour: Any) -> tuple[str, ...]:
-    """The words of a command line that allow data of which one has a record more than the other."""
-    if learner is None or abs(sample.size - neighbour.size) != 1:
-        return ()
-    relation = str(Neighbours.ADD_OR_REMOVE_ONE)
-    is_function = hasattr(learner, "coins")  # for which there is an option
-    return ("--neighbours", relation) if is_function else ("--set", f"neighbours={relation}")

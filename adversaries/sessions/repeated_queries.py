@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -16,6 +17,7 @@ from arena.randomness import block_seed, generator
 from arena.records import Records
 from arena.referees.session_moves import QueryAt
 from arena.released.encoding import encode_values, is_category
+from arena.schemas.schema import Schema
 
 _MOST_QUERIES = 24  # that are simulated
 _SIMULATED = 128  # sessions in each world, for each query
@@ -55,15 +57,21 @@ def find_telling_queries(learner: Any, contrast: bool = False) -> TellingQueries
 
     contrast: whether some query is to tell nothing. Raises: InvalidArgument if the learner names no queries,
     or no data."""
+    schema = check_queries(learner)
+    number = min(_MOST_QUERIES, len(learner.some_queries))
+    compared = [_compare_answers(learner, worlds, number) for worlds in _list_worlds(learner, schema)]
+    return max(compared, key=lambda telling: telling.contrast if contrast else telling.effect)
+
+
+def check_queries(learner: Any) -> Schema:
+    """The schema of a learner of sessions. Raises: InvalidArgument if it names no queries, or no data."""
     schema = None if learner is None else read_schema(learner)
     if schema is None or not getattr(learner, "some_queries", ()):
         raise InvalidArgument(
             "queries are chosen among those that the learner names, and data by its schema",
             remedy="Play against a learner of sessions, such as one of audits.session.",
         )
-    number = min(_MOST_QUERIES, len(learner.some_queries))
-    compared = [_compare_answers(learner, worlds, number) for worlds in _list_worlds(learner, schema)]
-    return max(compared, key=lambda telling: telling.contrast if contrast else telling.effect)
+    return schema
 
 
 def _list_worlds(learner: Learner, schema: Any) -> list[tuple[Records, Records]]:
@@ -76,18 +84,12 @@ def _list_worlds(learner: Learner, schema: Any) -> list[tuple[Records, Records]]
 
 
 def _compare_answers(learner: Any, worlds: tuple[Records, Records], number: int) -> TellingQueries:
-    games = number * _SIMULATED
-    queries = [QueryAt(game % number) for game in range(games)]
-    numbers = np.empty((2, _SIMULATED, number))
-    for world, records in enumerate(worlds):
-        state = learner.start(games, generator(block_seed(0, 0)))
-        state.open_sessions(Training.of([records], np.zeros(games, np.intp)))
-        replies = encode_values(state.ask(0, queries, np.ones(games, bool)))
-        numbers[world] = read_numbers(replies).reshape(_SIMULATED, number)
+    replies = simulate_replies(learner, worlds, range(number), _SIMULATED)
+    numbers = np.stack([read_numbers(own).reshape(_SIMULATED, number) for own in replies])
     known = np.isfinite(numbers).all(axis=(0, 1))
     numbers = np.where(known, numbers, 0.0)
     centre, change = np.median(numbers, axis=(0, 1)), np.diff(numbers.mean(axis=1), axis=0)[0]
-    effect = np.abs(change) / (np.abs(numbers - centre).mean(axis=(0, 1)) + _LEAST_SPREAD)
+    effect = measure_effect(numbers)
     order = np.argsort(-effect, kind="stable").tolist()
     places = [place for place in order if effect[place] > effect[order[0]] / 2] or order[:1]
     return TellingQueries(
@@ -99,6 +101,28 @@ def _compare_answers(learner: Any, worlds: tuple[Records, Records], number: int)
         effect=float(effect[order[0]]),
         contrast=float(effect[order[0]] - effect[order[-1]]),
     )
+
+
+def simulate_replies(
+    learner: Any, worlds: tuple[Records, Records], places: Sequence[int], sessions: int
+) -> list[np.ndarray]:
+    """The replies in each world, encoded, of so many sessions with coins of their own for each of the queries
+    at these places: reply s·q + k is to the query k."""
+    games = len(places) * sessions
+    queries = [QueryAt(places[game % len(places)]) for game in range(games)]
+    replies = []
+    for records in worlds:
+        state = learner.start(games, generator(block_seed(0, 0)))
+        state.open_sessions(Training.of([records], np.zeros(games, np.intp)))
+        replies.append(encode_values(state.ask(0, queries, np.ones(games, bool))))
+    return replies
+
+
+def measure_effect(numbers: np.ndarray) -> np.ndarray:
+    """(q,): by how many mean deviations the means of replies (2, sessions, q) differ between the worlds."""
+    change = np.diff(numbers.mean(axis=1), axis=0)[0]
+    spread = np.abs(numbers - np.median(numbers, axis=(0, 1))).mean(axis=(0, 1))
+    return np.asarray(np.abs(change) / (spread + _LEAST_SPREAD))
 
 
 def read_numbers(value: np.ndarray) -> np.ndarray:

@@ -8,7 +8,6 @@ Privacy, 2022).
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from copy import deepcopy
 from math import inf
 from typing import Any, Protocol, runtime_checkable
 
@@ -18,13 +17,12 @@ import numpy as np
 from arena.claims import PrivacyUnit
 from arena.messages import Hypothesis, Move, Train
 from arena.referees.referee import Batch, BatchSetup, Probe, Referee
-from arena.referees.session_moves import Ask, Open, QueryAt, Stop, key_query
+from arena.referees.session_moves import Ask, Open, QueryAt, Stop, copy_query, key_query
 from arena.referees.session_replies import SILENCE, Replied, SessionEntry, describe_reply
 from arena.released.encoding import encode_values, hash_values
 from arena.sample import Training, own_copy
 from arena.settings import at_least, whole
 
-_ATOMS = (bool, int, float, complex, str, bytes, type(None))
 _PROBED = 4  # queries of games that check a learner
 
 
@@ -164,9 +162,7 @@ class SessionBatch(Batch):
 
     def _copy_queries(self, queries: Sequence[Any], which: np.ndarray) -> list[Any]:
         """Each game's query; one of its own, if the learner could change it."""
-        return [
-            query if _is_constant(query := queries[place]) else deepcopy(query) for place in which.tolist()
-        ]
+        return [copy_query(queries[place]) for place in which.tolist()]
 
     def _read(self, method: str, *arguments: Any) -> np.ndarray:
         value = self.learner.ask(method, *arguments)
@@ -239,12 +235,6 @@ class SessionBatch(Batch):
                 remedy="What was answered cannot be taken back: report the largest loss so far.",
             )
         self._loss = loss
-
-
-def _is_constant(query: Any) -> bool:
-    if type(query) is tuple:
-        return all(map(_is_constant, query))
-    return type(query) in _ATOMS or isinstance(query, QueryAt) or not isinstance(query, list | dict | set)
 
 
 @attrs.frozen

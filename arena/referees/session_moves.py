@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from copy import deepcopy
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
@@ -14,6 +15,7 @@ from arena.messages import Move
 from arena.parcels import callable_name, fingerprint
 from arena.records import record_key
 
+_ATOMS = (bool, int, float, complex, str, bytes, type(None))
 _LONGEST = 60  # characters of a query that a transcript shows
 
 
@@ -49,10 +51,25 @@ def key_query(query: Any) -> Hashable:
         return f"object {id(query)}"
 
 
+def copy_query(query: Any) -> Any:
+    """A query of one game's own, if the learner could change it."""
+    return query if _is_constant(query) else deepcopy(query)
+
+
+def _is_constant(query: Any) -> bool:
+    if isinstance(query, Call):
+        return _is_constant(query.argument)
+    if type(query) is tuple:
+        return all(map(_is_constant, query))
+    return type(query) in _ATOMS or isinstance(query, QueryAt) or not isinstance(query, list | dict | set)
+
+
 def describe_query(query: Any) -> str:
     """A query as one short line."""
     if isinstance(query, FunctionType | MethodType | BuiltinFunctionType | partial):
         return callable_name(query)
+    if isinstance(query, Call):
+        return f"{query.method}({describe_query(query.argument)})"
     text = " ".join(repr(query).split())
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 

@@ -23,6 +23,7 @@ from arena.released.encoding import (
 )
 from arena.released.types import Symbol
 
+_RAISED = "raised"  # the kind of the symbol of an exception
 _MOST_PAIRED = 8  # replies up to which every two are compared
 
 # What a session shows in place of an answer: it has been opened; it had halted, or was stopped.
@@ -31,7 +32,16 @@ OPENED, SILENCE = Symbol("session", "opened"), Symbol("session", "silence")
 
 def name_exception(error: BaseException) -> Symbol:
     """What is shown of an exception: its type, since its message may hold anything."""
-    return Symbol("raised", type(error).__name__)
+    return Symbol(_RAISED, type(error).__name__)
+
+
+def read_exception(value: Any) -> str:
+    """The type of the exception that the encoded reply of one game is; empty if it is no exception."""
+    name = describe_reply(value)
+    hashes = [
+        hash_values(encoded) for encoded in (np.asarray([value]), encode_values([Symbol(_RAISED, name)]))
+    ]
+    return name if hashes[0][0] == hashes[1][0] else ""
 
 
 _OPENED, _SILENT = hash_values(encode_values([OPENED, SILENCE])).tolist()

@@ -226,6 +226,7 @@ class AdversarySearch(SearchPlan):
             detectable=None if confirmed else self._detectable_loss(explorations),
             interrupted=interrupted or (verdict is not None and verdict.interrupted),
             stopped="" if confirmed else limits.reached,
+            untested=() if interrupted else tuple(self.space.untested(self.learner, self.protocol)),
         )
 
     def _detectable_loss(self, explorations: list[Exploration]) -> float | None:

@@ -75,6 +75,7 @@ class OdometerResult(Report):
             ("tried", f"{self.examples:,} adversaries"),
             ("evidence", f"{self.evidence:.3g} nats on {self.games:,} fresh games in each world"),
             ("seed", str(self.seed)),
+            *(("warning", text) for text in self.learner.shortcomings),
         ]
         if self.refuted:
             text = f"the reports are too small by at least {nats(self.shortfall)} nats in some views."

@@ -148,6 +148,7 @@ class SearchSpace:
     leads: of a learner and a protocol, scripts that a few games suggest, which it plays.
     simplify: of a learner and a script, simpler ones that may show the same.
     scores: of views, further simple scores that may distinguish the worlds.
+    untested: of a learner and a protocol, what it failed to do in every game, although games asked for it.
     """
 
     draw: Callable[[Learner, str, int, Sample | None], Sequence[SearchStrategy[Script]]]
@@ -159,6 +160,7 @@ class SearchSpace:
     leads: Callable[[Learner, str], Iterator[Script]] = lambda learner, protocol: iter(())
     simplify: Callable[[Learner, Script], Iterator[Script]] = lambda learner, script: iter(())
     scores: Callable[[ViewCounts], Iterable[Score]] = lambda views: ()
+    untested: Callable[[Learner, str], Iterator[str]] = lambda learner, protocol: iter(())
 
     def list_scores(self, views: ViewCounts, *, bits: bool = False) -> list[Score]:
         """The further simple scores. bits: also the last bits of the first numbers of a release, which tell

@@ -35,6 +35,7 @@ _DEPENDENT = (
     "{} confirmations on fresh games failed, which is rare if games are independent. Check by "
     "arena.testing.check_learner whether the games of a batch share random numbers."
 )
+_MOST_UNTESTED = 6  # that a report lists
 _SPECIAL = ("learner", "adversary", "plan", "verdict", "given", "file")  # not in the JSON as they are
 
 
@@ -52,6 +53,7 @@ class SearchResult(Report):
     given: the learner as the user named it. file: to which the adversary is written, if it is.
     relation_note: what the verdict says if nobody chose the neighbouring relation, and it may explain what
         was certified; then it is refuted only if it is for records that are added or removed, too.
+    untested: what the learner failed to do in every game, such as queries of a session.
     """
 
     kind: ClassVar[str] = "search"
@@ -78,6 +80,7 @@ class SearchResult(Report):
     given: str | None = None
     file: str | None = None
     relation_note: str = ""
+    untested: tuple[str, ...] = ()
 
     @property
     def headline(self) -> str:
@@ -148,7 +151,10 @@ class SearchResult(Report):
         verdict = None if self.verdict is None else to_data(self.verdict)
         if verdict is not None:
             del verdict["seconds"], verdict["games_per_second"]
-        left_out = (*_SPECIAL, *(name for name in ("stopped", "relation_note") if not getattr(self, name)))
+        left_out = (
+            *_SPECIAL,
+            *(name for name in ("stopped", "relation_note", "untested") if not getattr(self, name)),
+        )
         names = [name for name in attrs.fields_dict(SearchResult) if name not in left_out]
         script = None if self.adversary is None else _describe_script(self.adversary, self.learner)
         return {
@@ -209,6 +215,8 @@ def _rows(result: SearchResult) -> list[tuple[str, str]]:
     if result.adversary is not None and isinstance(result.adversary.score, Score):
         rows.insert(4, ("told apart by", describe_score(result.adversary)))
     rows += [("warning", text) for text in result.learner.shortcomings]
+    if result.untested:
+        rows.append(("warning", f"raised an exception in every game: {_list_some(result)}"))
     if result.rejected:
         declined = f"{result.rejected:,} adversaries that the learner does not play against"
         rows.insert(-1, ("declined", declined))
@@ -238,6 +246,12 @@ def _describe_space(result: SearchResult) -> str:
     return words
 
 
+def _list_some(result: SearchResult) -> str:
+    more = len(result.untested) - _MOST_UNTESTED
+    shown = ", ".join(result.untested[:_MOST_UNTESTED])
+    return f"{shown}, and {more:,} more" if more > 0 else shown
+
+
 def explain_outcome(result: SearchResult) -> str:
     """What was found, or what was tried, in a few sentences."""
     if result.verdict is not None and not result.refuted:
@@ -257,6 +271,10 @@ def explain_outcome(result: SearchResult) -> str:
         explanation += (
             f" A loss of {result.detectable:.2g} nats above the claim, shown by one of them as by randomised "
             "response, would have been found with probability 90 %."
+        )
+    if result.untested:
+        explanation += (
+            f" Of these nothing is known, since they raised an exception in every game: {_list_some(result)}."
         )
     if result.stopped:
         return f"{explain_stop(result.stopped)} {explanation}"

@@ -23,8 +23,9 @@ _MOST_QUERIES = 96  # that a search knows
 
 
 def session(
-    factory: Callable[..., Any],
+    factory: Callable[..., Any] | None = None,
     *,
+    make: Callable[[], Any] | None = None,
     data: Any,
     ask: Any,
     epsilon: float | None = None,
@@ -42,9 +43,13 @@ def session(
     """An object that answers queries, as a learner: for `audits.search`, `audit` and the commands.
 
     factory: a class, or a function, of (data, rng) or of data alone, which makes the object of a game.
+    make: in place of `factory`, a function without arguments that makes it, once in each process: for what
+        cannot be sent to other processes, such as a connection.
     data: a strategy of what it receives, as for `audits.search`, or an example.
     ask: a strategy of queries, a list of them, or a function without arguments that makes the list, once in
-        each process; of an object with several methods a dictionary of these by name.
+        each process; of an object with several methods, or properties, a dictionary of these by name. The
+        queries of a method without arguments are [None]; those of a method that requires several are tuples
+        of them in order, or dictionaries by name, which also give optional ones.
     epsilon, delta: the claim for all that the object ever answers, ε in nats.
     neighbours, user: as in `audits.audit`.
     rounds: the most queries of a game; default: 64. method: that takes a query; default: ask, query, ...
@@ -68,6 +73,8 @@ def session(
     >>> audits.search(server).refuted
     True
     """
+    if d_in is not None and factory is None:
+        factory, make = make, None  # of OpenDP it is made without arguments in any case
     schema, _, _ = read_records(data, None, user)
     given = neighbours if neighbours is not None else schema.relation
     queries = _read_queries(ask)
@@ -78,6 +85,7 @@ def session(
         settings |= {"odometer": odometer}
     learner: Learner = LEARNERS.find("session" if d_in is None else "opendp-session")(
         factory=factory,
+        make=make,
         schema=schema,
         kinds=kinds,
         epsilon=epsilon,
@@ -95,6 +103,11 @@ def session(
 
 def _read_queries(ask: Any) -> dict[str, Any]:
     if isinstance(ask, Mapping):
+        for name in ask:
+            if not isinstance(name, str):
+                raise InvalidArgument(
+                    "ask= names methods by text", value=name, remedy='Write ask={"count": queries}.'
+                )
         drawn = [
             [Call(name, value) for value in _draw(part, f"queries of {name}")] for name, part in ask.items()
         ]

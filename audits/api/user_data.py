@@ -6,12 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from arena import InvalidArgument, Sample
+from arena import InvalidArgument, Learner, Sample
+from arena.capabilities import read_schema
 from arena.claims import Relation, read_relation
+from arena.schemas.schema import Schema
 from audits.data.csv_files import read_frames
-from audits.data.user_records import read_records, read_rows
+from audits.data.user_records import (
+    is_vector_claim,
+    read_own_records,
+    read_records,
+    read_rows,
+    read_vectors,
+)
 from audits.registry.match import PlayerSettings, complete_data
-from audits.registry.players import is_function, lacks_records
+from audits.registry.players import LEARNERS, is_function, lacks_records
 from audits.registry.user_files import load_data_strategy, load_schema
 
 
@@ -36,7 +44,17 @@ def read_data(
         if neighbour is not None:
             raise InvalidArgument("neighbour is given without data", remedy="Give data=, too.")
         return None, changed
+    if (schema := _find_own_schema(learner)) is not None:
+        own_data, own_neighbour = read_own_records(schema, data, neighbour)
+        if own_neighbour is not None:
+            opponent["neighbour"] = own_neighbour
+        return own_data, changed
     data = complete_data(learner, data)
+    if is_function(learner) and is_vector_claim(own.get("neighbours"), data):
+        own["schema"], vector, other = read_vectors(read_relation(own["neighbours"]), data, neighbour)
+        if other is not None:
+            opponent["neighbour"] = other
+        return vector, changed
     if is_function(learner) and (lacks_records(learner) or not is_plain_sample(data)):
         schema, dataset, other = read_records(data, neighbour, user)
         own["schema"] = schema
@@ -53,6 +71,13 @@ def read_data(
     if neighbour is not None:
         opponent["neighbour"] = read_sample("neighbour", neighbour)
     return sample, changed
+
+
+def _find_own_schema(learner: object) -> Schema | None:
+    """The schema of a learner that has one already, such as a session."""
+    if isinstance(learner, str):
+        learner = LEARNERS.find_instance(learner)
+    return read_schema(learner) if isinstance(learner, Learner) and learner.receives_records else None
 
 
 def read_tables(

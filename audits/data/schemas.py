@@ -199,8 +199,9 @@ def vector(
     length: int, *, metric: str = "linf", distance: float = 1.0, values: Strategy | None = None
 ) -> Strategy:
     """A strategy of vectors of answers, for mechanisms whose claim is about vectors at a distance, such as
-    noisy maximum (`metric="linf"`) or the Laplace mechanism on vectors ("l1"). values: of an entry; default:
-    small whole numbers times the distance."""
+    noisy maximum (`metric="linf"`) or the Laplace mechanism on vectors ("l1"). Neighbours differ in any
+    direction by at most the distance. values: of an entry; if all are whole, so are those of neighbours;
+    default: real numbers, and of these small multiples of the distance."""
     if metric not in _METRICS:
         raise InvalidArgument("metric must be l1, l2 or linf", value=metric)
     entries = st.integers(-10, 10).map(partial(_scale, distance)) if values is None else values
@@ -217,7 +218,7 @@ def vector(
 
 
 def _scale(distance: float, number: int) -> float:
-    return number * distance
+    return float(number * distance)
 
 
 def tables(*, user: str | Callable[[Any], Any] | None = None, **of_name: Strategy) -> Strategy:

@@ -9,14 +9,16 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 import attrs
+import numpy as np
 from hypothesis import HealthCheck, Phase, given, settings, target
 from hypothesis.strategies import SearchStrategy
 
-from arena.claims import Relation, read_relation
+from arena.claims import DISTANCES, Relation, read_relation
 from arena.errors import InvalidArgument, is_users_file
 from arena.records import Records, record_key
-from arena.schemas.forms import is_missing
+from arena.schemas.forms import VectorForm, is_missing
 from arena.schemas.schema import Schema
+from arena.schemas.vectors import correct_rounding
 from audits.data.csv_files import read_frame
 from audits.data.schemas import find_schema, infer_schema, list_record_strategies
 
@@ -59,6 +61,50 @@ def read_records(
             remedy="Give data=, as well, or search with the strategy: audits.search.",
         )
     return schema, dataset, Records(schema.form.unpack(neighbour))
+
+
+def is_vector_claim(neighbours: Any, data: Any) -> bool:
+    """Whether data are an example of a vector, for a claim about vectors at a distance."""
+    is_example = not isinstance(data, Schema | SearchStrategy)
+    return is_example and neighbours is not None and read_relation(neighbours).kind in DISTANCES
+
+
+def read_vectors(
+    relation: Relation, data: Any, neighbour: Any = None
+) -> tuple[Schema, Records, Records | None]:
+    """The schema of a vector, and the vectors of both worlds, that of world 1 corrected where rounding has
+    made the distance larger. Raises: InvalidArgument for what is no vector of numbers."""
+    array = np.asarray(data)
+    if (
+        not isinstance(data, np.ndarray)
+        or array.ndim != 1
+        or array.dtype.kind not in "biuf"
+        or not array.size
+    ):
+        raise InvalidArgument(
+            f"a claim about neighbours {relation} is for a vector of numbers",
+            value=f"an array of shape {array.shape}" if isinstance(data, np.ndarray) else type(data).__name__,
+            remedy="Give an array of one dimension, or a strategy: audits.vector(...).",
+        )
+    form = VectorForm(len(array))
+    (vector,) = form.unpack(data)
+    schema = Schema(form=form, min_size=1, max_size=1, relation=relation, examples=(vector,))
+    if neighbour is None:
+        return schema, Records([vector]), None
+    (other,) = form.unpack(neighbour)
+    return schema, Records([vector]), Records([correct_rounding(relation, vector, other)])
+
+
+def read_own_records(schema: Schema, data: Any, neighbour: Any = None) -> tuple[Records, Records | None]:
+    """Data, and those of world 1 if they are given, as records of a learner that has its schema already.
+    Raises: InvalidArgument for a strategy, or data of another form."""
+    if isinstance(data, Schema | SearchStrategy):
+        raise InvalidArgument(
+            "the learner has the schema of its data already",
+            remedy="Give a dataset of it, or leave out data=.",
+        )
+    dataset = Records(schema.form.unpack(data))
+    return dataset, None if neighbour is None else Records(schema.form.unpack(neighbour))
 
 
 def _find_source(strategy: object) -> str:

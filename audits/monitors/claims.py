@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
@@ -42,8 +43,14 @@ class ClaimEntry:
     protocol: str | None
     settings: Mapping[str, Any] | None
     weight: float
+    files: tuple[str, ...]
     file: str
     line: int
+
+    @property
+    def folder(self) -> str:
+        """The folder of the file of claims; empty elsewhere."""
+        return os.path.dirname(self.file) if self.file else ""
 
     def __attrs_post_init__(self) -> None:
         name = self.name
@@ -51,6 +58,8 @@ class ClaimEntry:
             raise InvalidArgument("a claim has a name, which is text in one line", value=name)
         if len(name) > _LONGEST_NAME:
             raise InvalidArgument(f"the name of a claim has at most {_LONGEST_NAME} characters", value=name)
+        if not (isinstance(self.files, tuple) and all(isinstance(p, str | os.PathLike) for p in self.files)):
+            raise InvalidArgument(f"files of the claim {name!r} are a list of paths", value=self.files)
         check_value(f"weight of the claim {name!r}", self.weight, number, more_than(0))
 
 
@@ -71,6 +80,7 @@ def claim(
     protocol: str | None = None,
     settings: Mapping[str, Any] | None = None,
     weight: float = 1.0,
+    files: Sequence[str | os.PathLike[str]] = (),
 ) -> ClaimEntry:
     """State a claim that a monitor tests: in a file of claims, or for the list that `audits.monitor` takes.
 
@@ -78,6 +88,9 @@ def claim(
     learner, make, data, neighbours, user, epsilon, delta, curve, settings: as in `audits.search`.
     against, neighbour: an adversary, or the data of world 1, instead of a search in every night.
     weight: of this claim among those that are stated with it, by which they share the error.
+    files: that the mechanism depends on besides its modules, such as a model or a configuration: if one
+        changes, the evidence starts anew. In a file of claims they are relative to its folder. Files that are
+        read while the claim is played need not be named.
 
     Raises: InvalidArgument.
     """
@@ -97,6 +110,7 @@ def claim(
         protocol=protocol,
         settings=settings,
         weight=weight,
+        files=files if isinstance(files, str) else tuple(files),  # type: ignore[arg-type]
         file="" if frame is None else frame.f_code.co_filename,
         line=0 if frame is None else frame.f_lineno,
     )
@@ -137,7 +151,8 @@ def check_names(entries: Sequence[ClaimEntry]) -> None:
 @attrs.frozen(kw_only=True)
 class Target:
     """What is played to test a claim. adversary, referee: if they are given; otherwise every night searches
-    for an adversary of the protocol, by default the learner's first. data: of the user, to search with."""
+    for an adversary of the protocol, by default the learner's first. data: of the user, to search with.
+    files: on which the code depends, as paths; folder: of the file of claims, or empty."""
 
     learner: Learner
     claim: Claim
@@ -145,11 +160,26 @@ class Target:
     data: Sample | None = None
     adversary: Adversary | None = None
     referee: Referee | None = None
+    files: tuple[str, ...] = ()
+    folder: str = ""
+
+
+def _find_files(entry: ClaimEntry) -> tuple[str, ...]:
+    """The files that a claim names. Raises: InvalidArgument if one is missing."""
+    paths = tuple(os.path.join(entry.folder, path) for path in entry.files)
+    for path in paths:
+        if not os.path.isfile(path):
+            raise InvalidArgument(
+                f"the claim {entry.name!r} names a file that is not there",
+                value=path,
+                remedy="Correct files=.",
+            )
+    return paths
 
 
 def resolve_target(entry: ClaimEntry) -> Target:
     """The configured players of a claim. Raises: InvalidArgument, or what the user's code raises."""
-    asked = split_settings(entry.settings)
+    files, asked = _find_files(entry), split_settings(entry.settings)
     learner, asked["learner"] = choose_learner(entry.learner, entry.make, asked["learner"])
     sample, asked = read_data(learner, entry.data, entry.neighbour, asked, entry.neighbours, entry.user)
     asked = claim_for_function(learner, asked, entry.epsilon, entry.delta)
@@ -173,4 +203,6 @@ def resolve_target(entry: ClaimEntry) -> Target:
         data=None if player.receives_records else sample,  # the schema has their examples
         adversary=adversary,
         referee=referee,
+        files=files,
+        folder=entry.folder,
     )

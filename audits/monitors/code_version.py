@@ -13,7 +13,7 @@ from functools import partial
 from importlib import metadata
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import attrs
@@ -21,27 +21,33 @@ import attrs
 from arena.errors import is_users_file
 from arena.parcels import fingerprint
 from audits.monitors.claims import Target
+from audits.monitors.used_files import DIGITS, find_libraries, name_file
 from audits.registry import OWN_PACKAGES
 from audits.registry.origins import find_distributions, versions
 from audits.registry.user_files import PLUGIN_PREFIX, compute_digest
 from audits.runs.plan import describe
 
 _OWN = (*OWN_PACKAGES, "audits")
-_DIGITS = 16  # of digests, hexadecimal
+_MOST_HELD = 10_000  # values of global variables that are looked at
+READ = "read"  # the section of a version that says what its nights have read
 _MACHINE = "source"  # the setting of a schema that names a file of this machine
 
 Parts = Mapping[str, Mapping[str, str]]  # digests and versions by section and name
 
 
 def describe_version(target: Target) -> dict[str, dict[str, str]]:
-    """What the claim and the code that is tested are, in three sections, the same on every machine.
+    """What the claim and the code that is tested are before it is played, the same on every machine.
 
     "claim": its text, and digests of the players with their settings, code and constants, and of functions of
     files that are gone, such as those of a notebook. "files": digests of the source of the mechanism's module
-    and of what that imports, directly or not, of its own package and of the user's files. "packages":
-    versions of the other packages that these import, of Python, numpy and dp-arena.
+    and of what that imports or holds in its globals, directly or not, of its own package and of the user's
+    files; of shared libraries in these globals; and of the files that the claim names. "packages": versions
+    of the other packages that these import, of Python, numpy and dp-arena.
+
+    Once a night has been played, a version has a further section, "read": see `add_files`.
     """
     sources, roots = _find_sources(target)
+    sources |= {name_file(path, target.folder): Path(path) for path in target.files}
     players = [player for player in (target.learner, target.adversary, target.referee) if player is not None]
     claim = {"statement": str(target.claim), "players": _digest(_strip_paths([*map(describe, players)]))}
     loose = [f for f in list_functions(target.learner) if not Path(f.__code__.co_filename).is_file()]
@@ -49,7 +55,7 @@ def describe_version(target: Target) -> dict[str, dict[str, str]]:
         claim["functions"] = _digest([text for f in loose for text in _identify_all(f, set())])
     return {
         "claim": claim,
-        "files": {name: compute_digest(path)[:_DIGITS] for name, path in sorted(sources.items())},
+        "files": {name: compute_digest(path)[:DIGITS] for name, path in sorted(sources.items())},
         "packages": {**_find_versions(roots), **versions(), "Python": "{}.{}".format(*sys.version_info[:2])},
     }
 
@@ -59,17 +65,23 @@ def identify_version(parts: Parts) -> str:
     return _digest(parts)
 
 
+def add_files(parts: Parts, read: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """The description of a version of which nights have read these files, by `FileRecorder.digest`."""
+    described = {section: dict(values) for section, values in parts.items() if section != READ}
+    return {**described, READ: dict(read)} if read else described
+
+
 def list_changes(before: Parts, after: Parts) -> list[str]:
     """What differs between two versions, as names with what became of them."""
     changes = []
-    for section in ("claim", "files", "packages"):
+    for section in ("claim", "files", "packages", READ):
         old, new = before.get(section, {}), after.get(section, {})
         for name in sorted({*old, *new}):
             if old.get(name) == new.get(name):
                 continue
             if name not in new:
                 changes.append(f"{name} is gone")
-            elif section == "files":
+            elif section in ("files", READ):
                 changes.append(f"{name} {'changed' if name in old else 'is new'}")
             elif name in ("players", "functions"):
                 changes.append("code or settings of the mechanism, or its data, changed")
@@ -80,7 +92,7 @@ def list_changes(before: Parts, after: Parts) -> list[str]:
 
 def _digest(value: object) -> str:
     text = json.dumps(value, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
+    return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
 
 
 def _strip_paths(value: object) -> object:
@@ -149,8 +161,26 @@ def _find_sources(target: Target) -> tuple[dict[str, Path], set[str]]:
         if label in sources:
             continue
         sources[label] = path
-        waiting += _list_imports(name, path)
+        held = vars(sys.modules[name]) if name in sys.modules else {}
+        sources |= {Path(library).name: Path(library) for library in find_libraries(held)}
+        waiting += sorted(_list_imports(name, path) | _list_held(held))
     return sources, others
+
+
+def _list_held(values: Mapping[str, Any]) -> set[str]:
+    """The modules that global variables hold, or that define what these hold, however they were imported."""
+    held: list[Any] = []
+    for name, value in values.items():
+        if not name.startswith("__"):
+            held += (
+                value.values() if type(value) is dict else value if type(value) in (list, tuple) else [value]
+            )
+    names = {
+        value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+        for value in held[:_MOST_HELD]
+        if not isinstance(value, type(values))
+    }
+    return {name for name in names if isinstance(name, str) and name in sys.modules}
 
 
 def _locate(name: str) -> Path | None:

@@ -17,10 +17,17 @@ from arena import InvalidArgument
 from arena.errors import RAISED, describe_error, is_users_file
 from arena.settings import at_least, check_value, less_than, more_than, number, whole
 from audits.monitors.claims import ClaimEntry, Target, check_names, load_claims, resolve_target
-from audits.monitors.code_version import describe_version, identify_version, list_functions
+from audits.monitors.code_version import (
+    READ,
+    add_files,
+    describe_version,
+    identify_version,
+    list_functions,
+)
 from audits.monitors.monitor_report import MonitorReport
 from audits.monitors.night import NightPlan, NightResult, play_night
 from audits.monitors.store import ClaimVersion, Night, Store
+from audits.monitors.used_files import FileRecorder, digest_again, record_files
 from audits.registry.suggestions import explain_arguments
 from audits.runs.run_parts import RunPart
 from audits.runs.workers import Workers, map_in_order
@@ -28,6 +35,7 @@ from audits.runs.workers import Workers, map_in_order
 ERROR = 1e-4
 MINUTES = 10.0
 _MAX_FAILURES = 10  # of a version that the store keeps, the last ones
+_OTHER_FILES = "the night read other files than those before, so that its games are discarded"
 _CHANGED = "the code changed while the night was played, so that its games are discarded"
 
 
@@ -60,7 +68,8 @@ def monitor(
 
     Raises: InvalidArgument if the claims or the store make no sense.
     """
-    entries = [*claims] if isinstance(claims, list | tuple) else load_claims(os.fspath(claims))  # type: ignore[arg-type]
+    with record_files() as loading:
+        entries = [*claims] if isinstance(claims, list | tuple) else load_claims(os.fspath(claims))  # type: ignore[arg-type]
     check_names(entries)
     check_value("error", error, number, more_than(0), less_than(1))
     if minutes is not None:
@@ -74,7 +83,7 @@ def monitor(
     with book.lock():
         book = Store.read(store)
         book.add_claims({entry.name: entry.weight for entry in entries})
-        nights = [_begin_night(book, entry) for entry in entries]
+        nights = [_begin_night(book, entry, loading) for entry in entries]
         book.save_index()
         waiting = [night for night in nights if night.version is not None and not night.version.refuted]
         seconds = None
@@ -89,11 +98,14 @@ def monitor(
 
 @attrs.define(kw_only=True)
 class _ClaimNight:
-    """The night of one claim. target, version: unless it could not be resolved. failure: why it failed."""
+    """The night of one claim. target, version: unless it could not be resolved. parts: of the version, before
+    it is played. read: the files that were read to resolve it. failure: why it failed."""
 
     entry: ClaimEntry
     target: Target | None = None
     version: ClaimVersion | None = None
+    parts: dict[str, dict[str, str]] = attrs.field(factory=dict)
+    read: dict[str, str] = attrs.field(factory=dict)
     failure: str = ""
 
     @property
@@ -124,32 +136,68 @@ class _ClaimNight:
         )
 
 
-def _begin_night(store: Store, entry: ClaimEntry) -> _ClaimNight:
-    """Find the mechanism of a claim and the version of its code, which the store then knows."""
+def _begin_night(store: Store, entry: ClaimEntry, loading: FileRecorder) -> _ClaimNight:
+    """Find the mechanism of a claim and the version of its code, which the store then knows. loading: what
+    was read when the file of claims was loaded."""
     try:
-        target = resolve_target(entry)
-        parts = describe_version(target)
+        with record_files() as resolving:
+            target = resolve_target(entry)
+            parts = describe_version(target)
     except RAISED as error:  # the user's code may raise anything
         failure = str(error) if isinstance(error, InvalidArgument) else describe_error(error)
         return _ClaimNight(entry=entry, failure=failure)
-    identity = identify_version(parts)
-    version = store.find_version(entry.name, identity)
+    folder = str(store.folder)
+    read = {**loading.digest(entry.folder, folder, modules=False), **resolving.digest(entry.folder, folder)}
+    before = store.find_current(entry.name)
+    known = {} if before is None else before.parts.get(READ, {})
+    described = add_files(parts, digest_again(known, entry.folder))
+    version = store.find_version(entry.name, identify_version(described))
     if version is None:
-        claim = target.claim
-        version = ClaimVersion(
-            claim=entry.name,
-            version=identity,
-            numbers=[store.spend_next(entry.name)],
-            statement=str(claim),
-            epsilon=float(claim.epsilon),
-            delta=float(claim.delta),
-            has_curve=claim.curve is not None,
-            parts=parts,
-        )
-        store.add_version(version)
+        version = _add_version(store, entry.name, target, described)
+    store.current[entry.name] = version.version
+    return _ClaimNight(entry=entry, target=target, version=version, parts=parts, read=read)
+
+
+def _add_version(store: Store, name: str, target: Target, parts: dict[str, dict[str, str]]) -> ClaimVersion:
+    claim = target.claim
+    version = ClaimVersion(
+        claim=name,
+        version=identify_version(parts),
+        numbers=[store.spend_next(name)],
+        statement=str(claim),
+        epsilon=float(claim.epsilon),
+        delta=float(claim.delta),
+        has_curve=claim.curve is not None,
+        parts=parts,
+    )
+    store.add_version(version)
+    store.save(version)
+    return version
+
+
+def _choose_version(store: Store, night: _ClaimNight, read: dict[str, str]) -> ClaimVersion | None:
+    """The version that a night's games are about, which have read these files; None if they are lost.
+
+    Files that were not read in earlier nights, or had another content, make a new version, whose first night
+    this is. The version that was to be played then begins again, since whether games count for it must not be
+    chosen by what happened in them: docs/proofs/monitoring.md."""
+    version, target = night.version, night.target
+    assert version is not None
+    assert target is not None
+    if read.items() <= version.parts.get(READ, {}).items():
+        return version
+    parts = add_files(night.parts, read)
+    known = store.find_version(version.claim, identify_version(parts))
+    if not version.nights:
+        store.replace_version(version, version.version if known else identify_version(parts), parts)
+        chosen: ClaimVersion | None = version
+    else:
+        store.begin_again(version)
         store.save(version)
-    store.current[entry.name] = identity
-    return _ClaimNight(entry=entry, target=target, version=version)
+        chosen = None if known else _add_version(store, version.claim, target, parts)
+    store.current[version.claim] = (known or chosen or version).version
+    store.save_index()
+    return chosen
 
 
 def _play(
@@ -186,9 +234,18 @@ def _end_night(store: Store, night: _ClaimNight, result: NightResult, commit: st
     version, target = night.version, night.target
     assert version is not None
     assert target is not None
-    if identify_version(describe_version(target)) != version.version:
+    if describe_version(target) != night.parts:
         night.failure = _CHANGED
         return
+    refuted = result.refuted
+    if result.bet and not result.failure:
+        chosen = _choose_version(store, night, {**night.read, **result.files})
+        if chosen is None:
+            night.failure = _OTHER_FILES
+            return
+        if chosen is not version:
+            refuted = result.log_wealth >= store.compute_threshold(chosen)
+        version = night.version = chosen
     today = datetime.now(UTC).date().isoformat()
     version.kept = result.kept or version.kept
     if result.failure:
@@ -211,7 +268,7 @@ def _end_night(store: Store, night: _ClaimNight, result: NightResult, commit: st
                 commit=commit,
             )
         )
-        version.refuted, version.counterexample = result.refuted, result.counterexample
+        version.refuted, version.counterexample = refuted, result.counterexample if refuted else ""
     store.save(version)
 
 

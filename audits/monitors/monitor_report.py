@@ -29,6 +29,11 @@ from audits.reports.report import (
     Table,
 )
 
+_NOT_COVERED = (
+    "Nights add up while the code, and the files that it reads and loads, stay the same. Not compared are "
+    "environment variables, databases, services, and what other programs read; further files are named by "
+    "audits.claim(..., files=[...])."
+)
 _MANY = 3  # names that a headline lists
 _MAX_CHANGES = 6  # that the page lists of a version
 _SHOWN = 7  # digits of a version or a commit on a page
@@ -162,6 +167,7 @@ class MonitorReport(Report):
         headers = ("claim", "state", "nats of evidence", "nights", "games", "loss seen")
         parts.append(Table(headers, rows))
         parts += [Prose(f"{claim.name} could not be played: {claim.failure}") for claim in self.failed]
+        parts.append(Prose(_NOT_COVERED))
         for claim in self.claims:
             if claim.counterexample:
                 parts.append(Listing(claim.counterexample, f"{claim.name} is refuted:"))

@@ -5,6 +5,7 @@ Everything that bets depend on is chosen before the games that are bet on: docs/
 
 from __future__ import annotations
 
+import os
 import time
 from math import log
 from typing import Any
@@ -33,6 +34,7 @@ from audits.adversary_search.solved_start import find_solved_start
 from audits.monitors.claims import Target
 from audits.monitors.kept_adversary import pack_scores, read_adversary, unpack_scores, write_adversary
 from audits.monitors.store import Kept
+from audits.monitors.used_files import record_files
 from audits.registry.match import get_given_curve
 from audits.runs.audit_estimators import AuditEstimators
 from audits.runs.blocks import choose_distinguisher, try_common_random_numbers
@@ -77,7 +79,8 @@ class NightPlan:
 class NightResult:
     """What one night found. games, log_wealth, explored, adversary, seconds: as of `Night`.
 
-    bet: whether games were bet on. If there is a `failure`, too, it says why their evidence is lost.
+    files: digests of the files that were read. bet: whether games were bet on. If there is a `failure`, too,
+    it says why their evidence is lost.
     """
 
     games: int = 0
@@ -91,11 +94,19 @@ class NightResult:
     counterexample: str = ""
     interrupted: bool = False
     failure: str = ""
+    files: dict[str, str] = attrs.field(factory=dict)
 
 
 def play_night(plan: NightPlan) -> NightResult:
     """Play one night. What the user's code raises is its failure; an interrupt keeps the games so far."""
     start = time.perf_counter()
+    with record_files() as recorder:
+        result, explored = _play_night(plan)
+    files = recorder.digest(plan.target.folder, os.path.dirname(os.path.dirname(plan.file)))
+    return attrs.evolve(result, explored=explored, seconds=time.perf_counter() - start, files=files)
+
+
+def _play_night(plan: NightPlan) -> tuple[NightResult, int]:
     try:
         with Limits(None, plan.seconds) as limits:
             night = _Night(plan, limits)
@@ -107,7 +118,7 @@ def play_night(plan: NightPlan) -> NightResult:
         result, explored = NightResult(interrupted=True), 0
     except Exception as error:
         result, explored = NightResult(failure=describe_error(error)), 0
-    return attrs.evolve(result, explored=explored, seconds=time.perf_counter() - start)
+    return result, explored
 
 
 @attrs.frozen(kw_only=True)

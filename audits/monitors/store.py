@@ -241,6 +241,12 @@ class Store:
         """Add a version, which spends the next error of its claim."""
         self.versions.setdefault(version.claim, []).append(version)
 
+    def replace_version(self, version: ClaimVersion, identity: str, parts: dict[str, dict[str, str]]) -> None:
+        """Describe a version anew that has no nights yet, and so no evidence."""
+        self.find_file(version).unlink(missing_ok=True)
+        version.version, version.parts = identity, parts
+        self.save(version)
+
     def find_kept(self, claim: str) -> Kept | None:
         """The adversary of the version before, if there is one. Its scores are those of other code."""
         kept = [version.kept for version in self.versions.get(claim, ()) if version.kept is not None]

@@ -19,6 +19,7 @@ from arena import (
     PrivacyUnit,
     Referee,
     Sample,
+    Session,
     play,
 )
 from arena.capabilities import ReceivesPart
@@ -38,7 +39,7 @@ from audits.registry.players import (
 from audits.registry.settings_text import blame_player, build_player, summarize_player
 from audits.registry.suggestions import unknown_name
 
-LABEL_SWAP, POINT_SWAP = "count-swap", "point-swap"
+LABEL_SWAP, POINT_SWAP, SESSION_PAIR = "count-swap", "point-swap", "session-pair"
 _LABEL_PARTS = ("ones", "labels")  # of a sample, which no change of a point changes
 _GAMES = 16  # which show whether the worlds differ
 _DELTA = 1e-5  # at which the ε of a curve is stated, unless the learner's claim has a δ
@@ -71,13 +72,14 @@ def build_match(
 ) -> Match:
     """Find the players, configure them with their settings and the user's data, and choose the protocol.
 
-    against: None for the usual adversary, or point-swap if the data of world 1 are given. Raises:
-    InvalidArgument if they are refused, or cannot meet.
+    against: None for the usual adversary, or for that of a known pair if the data of world 1 are given.
+    Raises: InvalidArgument if they are refused, or cannot meet.
     """
-    if against is None and settings["adversary"].get("neighbour") is not None:
-        against = POINT_SWAP
     if isinstance(learner, str):
         learner = LEARNERS.find_instance(learner) or learner
+    if against is None and settings["adversary"].get("neighbour") is not None:
+        plays_sessions = isinstance(learner, Learner) and Session.name in learner.protocols
+        against = SESSION_PAIR if plays_sessions else POINT_SWAP
     if isinstance(learner, str):
         LEARNERS.find(resolve_learner(learner)[0])  # an unknown name is refused before data are read
     if isinstance(against, str):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache, cached_property, partial
+from collections.abc import Callable, Sequence
+from functools import cached_property, lru_cache, partial
 from math import inf
 from typing import Any
 
@@ -14,11 +13,11 @@ import numpy as np
 from arena.claims import Claim, Neighbours, PrivacyUnit, Relation, neighbours_setting, read_relation
 from arena.engine import iterate_in_time
 from arena.errors import RAISED, InvalidArgument, UnknownRelease, describe_error
-from arena.parcels import display_name
+from arena.parcels import callable_name, display_name
 from arena.players import Learner
 from arena.randomness import draw_game_seeds, generator
 from arena.records import Records
-from arena.referees.session_moves import Call, QueryAt, key_query
+from arena.referees.session_moves import Call, QueryAt, copy_query, describe_query, key_query
 from arena.referees.session_replies import OPENED, SILENCE, name_exception
 from arena.released.encoding import list_objects
 from arena.released.types import Symbol, convert_to_numpy
@@ -27,13 +26,14 @@ from arena.schemas.schema import Schema
 from arena.settings import at_least, less_than, one_of, setting
 from learners.foreign.base import function_setting, make_once
 from learners.foreign.function import COINS, GIVEN
-from learners.foreign.global_generators import GLOBAL, OWN, GlobalGenerators
-from learners.foreign.mechanism import find_generator, make_callable, run_coroutine
+from learners.foreign.global_generators import GLOBAL, OWN, GlobalGenerators, restore_global_generators
+from learners.foreign.mechanism import find_generator, make_callable
+from learners.foreign.query_calls import ask_object, explain_tuple, find_refusal
 
 METHODS = ("ask", "query", "answer", "evaluate", "eval", "measure", "release", "__call__")
 OPENERS = ("open", "open_session", "session", "child", "spawn", "create_session")
 DATA, QUERIES = "data", "queries"
-_TRIED = 8  # queries, of which the object must answer one
+_TRIED = 8  # queries of each method, of which the object is to answer one; kinds of sessions
 
 
 def _queries_setting() -> Any:
@@ -65,7 +65,12 @@ class ObjectSession(Learner):
     theorem = "none: the claim is the user's"
     protocols = ("Session",)
 
-    factory: Callable[..., Any] = function_setting("makes the object: f(data, rng) or f(data), or a class")
+    factory: Callable[..., Any] | None = function_setting(
+        "makes the object: f(data, rng) or f(data), or a class", instead="make"
+    )
+    make: Callable[..., Any] | None = function_setting(
+        "in place of `factory`: one without arguments that makes it, once in each process", required=False
+    )
     schema: Schema | None = _schema_setting("the schema of the data; path/to/file.py:NAME")
     asks: Schema | None = _schema_setting("in place of `queries`: their schema, if they are records")
     queries: tuple[Any, ...] = _queries_setting()
@@ -93,6 +98,28 @@ class ObjectSession(Learner):
     def __attrs_post_init__(self) -> None:
         if self.schema is None:
             raise InvalidArgument("a session needs the schema of its data", remedy="Use audits.session.")
+        if (self.factory is None) == (self.make is None):
+            raise InvalidArgument(
+                "the class of a session is given by factory or by make, a function that makes it",
+                value=None if self.factory is None else "both",
+                remedy="Give one of them.",
+            )
+
+    @property
+    def made_factory(self) -> Callable[..., Any]:
+        """What makes the object of a game. Raises: InvalidArgument if `make` returns no such thing."""
+        if self.factory is not None:
+            return self.factory
+        assert self.make is not None
+        factory: Callable[..., Any] = make_once(self.make)
+        if not callable(factory):
+            maker = callable_name(self.make)
+            raise InvalidArgument(
+                f"{maker} must return a class, or a function of the data, which makes the object of a game",
+                value=type(factory).__name__,
+                remedy=f"Let {maker} return it, not an object of it.",
+            )
+        return factory
 
     @property
     def relation(self) -> Relation:
@@ -106,7 +133,8 @@ class ObjectSession(Learner):
 
     @property
     def own_name(self) -> str:
-        return display_name(self.factory)
+        is_named = self.factory is not None or hasattr(self.made_factory, "__qualname__")
+        return display_name(self.made_factory if is_named else self.make)
 
     @property
     def receives_records(self) -> bool:
@@ -139,13 +167,18 @@ class ObjectSession(Learner):
 
     @property
     def _generator(self) -> str | None:
-        return find_generator(self.factory, 2 if self.vectorised else 1)
+        return find_generator(self.made_factory, 2 if self.vectorised else 1)
 
     @cached_property
     def make_object(self) -> Callable[..., Any]:
         """f(data, rng), or with games in between if it is vectorised."""
-        make = make_callable(self.factory, self._generator)
+        make = make_callable(self.made_factory, self._generator)
         return make if self.effective_coins == GIVEN else lambda *arguments: make(*arguments[:-1])
+
+    @property
+    def method_names(self) -> tuple[str, ...]:
+        """The names of the method that takes queries, of which the object has one."""
+        return METHODS if self.method is None else (self.method,)
 
     @property
     def some_queries(self) -> tuple[Any, ...]:
@@ -165,39 +198,25 @@ class ObjectSession(Learner):
         return query
 
     def check_object(self) -> None:
-        """Make the object and ask it, and sessions in it, a few queries, on the data that it may receive.
-        Raises: InvalidArgument if it can be made on none, or answers none of them, with the reason."""
-        assert self.schema is not None
-        failure: BaseException | None = None
-        for records in self.some_records:
-            try:
-                data = next(self.schema.pack_games(records, 1))
-                arguments = (data, 2) if self.vectorised else (data,)
-                asked = self.make_object(*arguments, generator(np.random.SeedSequence(0)))
-            except RAISED as error:
-                failure = failure or error
-                continue
-            replies = []
-            for ask in self._list_trials(asked):
-                try:
-                    replies.append(ask())
-                except RAISED as error:
-                    failure = failure or error
-            if failure is None or any(reply is not None for reply in replies):
-                return
-        raise InvalidArgument(
-            f"{self.own_name} raises an exception for all of the first queries",
-            value="" if failure is None else describe_error(failure),
-            remedy="Correct it, or let ask= draw queries that it answers.",
-        ) from failure
+        """Make the object and put a few queries of each method to it, and to sessions in it, on the data that
+        it may receive. Raises: InvalidArgument if it can be made on none, if it has no method for a query, or
+        if it answers none of these queries, with the reason."""
+        trial = _try_object(self)
+        if trial.refusal is not None:
+            raise trial.refusal
+        if not trial.has_replied and (trial.failure is not None or not trial.answered):
+            raise InvalidArgument(
+                f"{self.own_name} raises an exception for all of the first queries"
+                if trial.failure is not None
+                else f"{self.own_name} makes no object that answers queries",
+                value=None if trial.failure is None else describe_error(trial.failure),
+                remedy="Correct it, or let ask= draw queries that it answers.",
+            ) from trial.failure
 
-    def _list_trials(self, asked: Any) -> Iterator[Callable[[], Any]]:
-        """Calls that ask an object the first queries, or a session of each kind that is opened in it."""
-        sessions: list[Callable[[], Any]] = [lambda: asked]
-        sessions += [partial(_open_object, self, asked, kind) for kind in self.kinds[:_TRIED]]
-        for find_session in map(cache, sessions):
-            for query in self.some_queries[:_TRIED]:
-                yield lambda: _ask_object(self.method, find_session(), self.find_query(query))  # noqa: B023
+    @property
+    def shortcomings(self) -> tuple[str, ...]:
+        """The methods all of whose queries that were tried raised an exception."""
+        return tuple(_try_object(self).warnings.values())
 
     def read_loss_of(self, asked: Any) -> Any:
         """What an object says was lost so far: ε, or (ε, δ)."""
@@ -256,7 +275,7 @@ class RunningSessions:
                 query = self._learner.find_query(queries[game])
                 halted = _has_halted(asked)
                 with self._generators.use(game):
-                    reply = _call(lambda: _ask_object(self._learner.method, asked, query))  # noqa: B023
+                    reply = _call(lambda: _ask_object(self._learner, asked, query))  # noqa: B023
                 refused = reply is None or isinstance(reply, Symbol)
                 replies[game] = SILENCE if halted and refused else reply
         return list_objects(replies)
@@ -273,7 +292,7 @@ class RunningSessions:
                     remedy="Leave out vectorised for adversaries that adapt to replies.",
                 )
             query = self._learner.find_query(queries[games[0]])
-            values = _ask_object(self._learner.method, asked, query)
+            values = _ask_object(self._learner, asked, query)
             values = convert_to_numpy(values) if hasattr(values, "__array__") else values
             if len(values) != len(games):
                 raise UnknownRelease(
@@ -333,30 +352,126 @@ def _has_halted(asked: Any) -> bool:
     return bool(halted) and not callable(halted)
 
 
-def _find_method(asked: Any, names: Sequence[str]) -> Callable[..., Any]:
-    for name in names:
-        method = getattr(asked, name, None)
-        if callable(method):
-            return method
-    raise InvalidArgument(
-        "the object of a session has a method that takes a query",
-        value=type(asked).__name__,
-        remedy=f"Name it by method=..., or call it {', '.join(names)}.",
-    )
-
-
-def _ask_object(name: str | None, asked: Any, query: Any) -> Any:
-    if name == "":
-        return query(asked)
-    if isinstance(query, Call):
-        method, argument = getattr(asked, query.method), query.argument
-    else:
-        method, argument = _find_method(asked, METHODS if name is None else (name,)), query
-    reply = method(argument)
-    return run_coroutine(reply, type(asked).__name__) if inspect.iscoroutine(reply) else reply
+def _ask_object(learner: ObjectSession, asked: Any, query: Any) -> Any:
+    return query(asked) if learner.method == "" else ask_object(asked, query, learner.method_names)
 
 
 def _open_object(learner: ObjectSession, parent: Any, kind: Any) -> Any:
-    names = (learner.opener,) if learner.opener is not None else OPENERS
-    opener = next((getattr(parent, name) for name in names if callable(getattr(parent, name, None))), None)
-    return _ask_object(learner.method, parent, kind) if opener is None else opener(kind)
+    names = OPENERS if learner.opener is None else (learner.opener,)
+    if any(callable(getattr(parent, name, None)) for name in names):
+        return ask_object(parent, kind, names)
+    return _ask_object(learner, parent, kind)
+
+
+# --- a trial ------------------------------------------------------------------------------------------------
+
+
+@attrs.define(eq=False)
+class _Trial:
+    """What a few queries have shown.
+
+    has_replied: whether some reply was neither an exception nor a refusal.
+    failure: the first exception, of a query or of making the object.
+    answered: the methods of which a query raised no exception.
+    warnings: of the other methods, by their names.
+    refusal: of a query that no session takes, or as a tuple of arguments.
+    """
+
+    has_replied: bool = False
+    failure: BaseException | None = None
+    answered: set[str] = attrs.field(factory=set)
+    warnings: dict[str, str] = attrs.field(factory=dict)
+    refusal: InvalidArgument | None = None
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """What a function returns; None if it raises an exception."""
+        try:
+            return function(*arguments)
+        except RAISED as error:
+            self.failure = self.failure or error
+            return None
+
+    def ask(self, learner: ObjectSession, asked: Any, name: str, queries: Sequence[Any]) -> None:
+        """Put queries of a method to a session, until one is answered."""
+        for query in queries if asked is not None and name not in self.answered else ():
+            try:
+                reply = _ask_object(learner, asked, copy_query(query))
+            except RAISED as error:
+                self.failure = self.failure or error
+                self.warnings.setdefault(name, _describe_failure(learner, query, error))
+                hint = explain_tuple(asked, query, learner.method_names)
+                if hint and isinstance(error, TypeError):
+                    self.refusal = InvalidArgument(
+                        f"{_name_method(learner, query)} raises {describe_error(error)}",
+                        value=query.argument if isinstance(query, Call) else query,
+                        remedy=hint,
+                    )
+                    return
+                continue
+            self.has_replied |= reply is not None
+            self.answered.add(name)
+            self.warnings.pop(name, None)
+            return
+
+
+@lru_cache(maxsize=64)
+def _try_object(learner: ObjectSession) -> _Trial:
+    """Put queries of each method to an object that is made anew, and to sessions that are opened in others;
+    then those of the methods that answered none to objects that have been asked others before."""
+    trial, kinds = _Trial(), learner.kinds[:_TRIED]
+    by_method: dict[str, list[Any]] = {}
+    for query in learner.some_queries:
+        by_method.setdefault(query.method if isinstance(query, Call) else "", []).append(query)
+    with restore_global_generators():
+        for records in learner.some_records:
+            make = partial(trial.call, _make_object, learner, records)
+            used = make()
+            if used is None:
+                continue
+            children = [trial.call(_open_object, learner, used, kind) for kind in kinds]
+            sessions = [session for session in (used, *children) if session is not None]
+            trial.refusal = _find_refusal(learner, sessions)
+            if trial.refusal is not None:
+                break
+            for name, queries in by_method.items():
+                trial.ask(learner, make(), name, queries[:_TRIED])
+                for kind in kinds if name not in trial.answered else ():
+                    opened = trial.call(_open_object, learner, make(), kind)
+                    trial.ask(learner, opened, name, queries[:_TRIED])
+            unanswered = by_method.keys() - trial.answered
+            for session in sessions if unanswered else ():
+                for name in [name for name in by_method if name not in unanswered]:
+                    trial.call(_ask_object, learner, session, copy_query(by_method[name][0]))
+                for name in by_method:
+                    trial.ask(learner, session, name, by_method[name][:_TRIED])
+            is_complete = len(trial.answered) == len(by_method)
+            if trial.refusal or (is_complete and (trial.has_replied or trial.failure is None)):
+                break
+    return trial
+
+
+def _make_object(learner: ObjectSession, records: Records) -> Any:
+    assert learner.schema is not None
+    data = next(learner.schema.pack_games(records, 1))
+    arguments = (data, 2) if learner.vectorised else (data,)
+    return learner.make_object(*arguments, generator(np.random.SeedSequence(0)))
+
+
+def _find_refusal(learner: ObjectSession, sessions: Sequence[Any]) -> InvalidArgument | None:
+    """Why no session takes a query, for the first such query."""
+    for query in learner.some_queries if learner.method != "" else ():
+        refusals = [find_refusal(session, query, learner.method_names) for session in sessions]
+        if None not in refusals:
+            return refusals[0]
+    return None
+
+
+def _name_method(learner: ObjectSession, query: Any) -> str:
+    return f"{learner.own_name}.{query.method}" if isinstance(query, Call) else learner.own_name
+
+
+def _describe_failure(learner: ObjectSession, query: Any, error: BaseException) -> str:
+    return (
+        f"{_name_method(learner, query)} raised an exception for every query that was tried, so that nothing "
+        f"is known of what it releases; first: {describe_query(query)}, {describe_error(error)}"
+    )

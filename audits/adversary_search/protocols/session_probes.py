@@ -17,6 +17,7 @@ from arena import Adversary, Learner, Moves, Replied, Session, Train, play
 from arena.errors import ArenaError
 from arena.records import Records, record_key
 from arena.referees.session_moves import Ask, Open, QueryAt, key_query
+from arena.referees.session_replies import read_exception
 from arena.released.encoding import hash_values, is_category
 from arena.schemas.schema import spread_out
 from audits.adversary_search.code_constants import list_code_values
@@ -43,7 +44,9 @@ class Queries:
     level: about the middle of the replies that are numbers. effect: of the clearest, in standard deviations;
     contrast: of the less clear of two that differ in both directions. fixed: of those that always have the
     same reply, whatever the data, one for each reply, the rarest first; they may be orders. coins: if all
-    are 0 or 1, or no numbers; rare: of these for each usual reply the query that has another least often."""
+    are 0 or 1, or no numbers; rare: of these for each usual reply the query that has another least often.
+    failing: the queries that raised the same exception in every game, each with its type.
+    probed: whether any games were played."""
 
     telling: tuple[Any, ...] = ()
     opposites: tuple[tuple[Any, Any], ...] = ()
@@ -54,6 +57,8 @@ class Queries:
     fixed: tuple[Any, ...] = ()
     coins: bool = False
     rare: tuple[Any, ...] = ()
+    failing: tuple[tuple[Any, str], ...] = ()
+    probed: bool = True
 
 
 @attrs.frozen
@@ -97,7 +102,8 @@ def list_queries(learner: Any) -> tuple[Any, ...]:
     queries = list({key_query(query): query for query in [*written, *more]}.values())
     if len(queries) > MOST_QUERIES:
         kept = np.linspace(0, len(written) - 1, max(MOST_QUERIES - len(more), 1)).astype(int)
-        chosen = [written[place] for place in dict.fromkeys(kept.tolist())]
+        first = {getattr(query, "method", None): place for place, query in reversed([*enumerate(written)])}
+        chosen = [written[place] for place in dict.fromkeys([*sorted(first.values()), *kept.tolist()])]
         queries = list({key_query(query): query for query in [*chosen, *more]}.values())[:MOST_QUERIES]
     return tuple(queries)
 
@@ -125,7 +131,7 @@ def _probe_queries(
     prober = _Prober(queries, world_0, world_1, kind)
     found = None if learner.vectorised else _probe(learner, prober, _FEW, limits)
     if found is None:
-        return Queries(telling=queries, still=queries)
+        return Queries(telling=queries, still=queries, probed=False)
     if found.coins:  # which seldom come out otherwise
         found = _probe(learner, prober, _MANY, limits) or found
     varied = list(_vary_fields(learner, found.telling[:_MOST_VARIED]))
@@ -134,7 +140,7 @@ def _probe_queries(
     if better is None:
         return found
     still = tuple([*found.still, *better.still][:MOST_QUERIES])
-    return attrs.evolve(better, still=still, fixed=found.fixed)
+    return attrs.evolve(better, still=still, fixed=found.fixed, failing=found.failing)
 
 
 def _vary_fields(learner: Any, queries: Sequence[Any]) -> Iterator[Any]:
@@ -154,7 +160,7 @@ def _probe(learner: Any, prober: _Prober, number: int, limits: Limits | None) ->
     queries = prober.queries
     games = number * len(queries)
 
-    def play_worlds() -> list[tuple[np.ndarray, np.ndarray]]:
+    def play_worlds() -> list[tuple[np.ndarray, np.ndarray, list[str]]]:
         return [
             _read_last(learner, prober, np.full(games, world, bool), len(queries)) for world in (False, True)
         ]
@@ -163,7 +169,7 @@ def _probe(learner: Any, prober: _Prober, number: int, limits: Limits | None) ->
     replies = play_worlds() if limits is None else limits.try_probing(2 * games, play_worlds, time_one)
     if replies is None:
         return None
-    hashes, numbers = (np.stack(each) for each in zip(*replies, strict=True))
+    hashes, numbers = (np.stack([reply[part] for reply in replies]) for part in (0, 1))
     is_number = np.isfinite(numbers).all(axis=(0, 1))
     known = np.where(is_number, numbers, 0.0)
     change, spread = (known[1] - known[0]).mean(axis=0), known.std(axis=1).mean(axis=0) + _LEAST_SPREAD
@@ -187,6 +193,13 @@ def _probe(learner: Any, prober: _Prober, number: int, limits: Limits | None) ->
         fixed=tuple(queries[place] for place in _find_fixed(np.concatenate(hashes), still)),
         level=float(np.median(finite)) if len(finite) else 0.5,
         coins=bool(coins.all()),
+        failing=tuple(
+            (query, error)
+            for query, error, own in zip(
+                queries, replies[0][2], hashes.reshape(-1, len(queries)).T, strict=True
+            )
+            if error and (own == own[0]).all()
+        ),
         rare=tuple(least.values())[:2],
         effect=float(max(effect.max(), 0.0)),
         contrast=float(min(max(np.where(sign * change > 0, effect, 0.0).max(), 0.0) for sign in (1, -1))),
@@ -227,10 +240,24 @@ def list_alike(query: Any, others: Sequence[Any]) -> list[Any]:
     return [others[0] for others in alike if others]
 
 
+def find_failing(learner: Any, pairs: Sequence[tuple[Records, Records]]) -> list[tuple[Any, str]]:
+    """The queries that raised the same exception in every game on all of these pairs of datasets, in which
+    they were probed, and in sessions of every kind; each with the exception's type."""
+    probes = [probe_queries(learner, *worlds, kind) for worlds in pairs for kind in (None, *learner.kinds)]
+    probes = [found for found in probes if found.probed]
+    if not probes:
+        return []
+    keys = [{key_query(query) for query, _ in found.failing} for found in probes]
+    return [
+        (query, error) for query, error in probes[0].failing if all(key_query(query) in own for own in keys)
+    ]
+
+
 def _read_last(
     learner: Learner, prober: _Prober, worlds: np.ndarray, number: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Hashes and numbers (games, q) of the replies to each query; nan for what is no number."""
+) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Hashes and numbers (games, q) of the replies to each query, nan for what is no number; and the
+    exceptions that are the first reply to each, empty for others."""
     played = play(learner, prober, Session(), games=len(worlds), seed=_SEED, worlds=worlds, record=True)
     reply = played.replies[-1]
     assert isinstance(reply, Replied)
@@ -238,4 +265,5 @@ def _read_last(
     numbers = np.full(len(worlds), np.nan)
     if value.ndim == 1:
         numbers = np.where(is_category(value) | ~np.isfinite(value), np.nan, value)
-    return hash_values(reply.value).reshape(-1, number), numbers.reshape(-1, number)
+    errors = [read_exception(first) for first in reply.value[:number]]
+    return hash_values(reply.value).reshape(-1, number), numbers.reshape(-1, number), errors

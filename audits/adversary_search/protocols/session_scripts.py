@@ -15,12 +15,18 @@ from arena import Learner, Move, PrivacyUnit, Sample, Session
 from arena.capabilities import read_schema
 from arena.players import read_relation_of
 from arena.records import Records
-from arena.referees.session_moves import Ask, Open, Stop, key_query
+from arena.referees.session_moves import Ask, Open, QueryAt, Stop, describe_query, key_query
 from arena.released.encoding import is_category
 from arena.schemas.schema import spread_out
 from audits.adversary_search.code_constants import list_code_values
 from audits.adversary_search.point_strategies import choose_from, list_of, sample_from, shorten_steps
-from audits.adversary_search.protocols.session_probes import Queries, list_alike, list_queries, probe_queries
+from audits.adversary_search.protocols.session_probes import (
+    Queries,
+    find_failing,
+    list_alike,
+    list_queries,
+    probe_queries,
+)
 from audits.adversary_search.records.obvious_records import list_obvious, list_simpler, list_sizes
 from audits.adversary_search.records.record_strategies import check_relation, neighbouring_records
 from audits.adversary_search.script import (
@@ -238,6 +244,14 @@ def _list_obvious(learner: Any, protocol: str) -> Iterator[Script]:
     )
 
 
+def _list_untested(learner: Any, protocol: str) -> Iterator[str]:
+    """The queries that raised an exception in every game that probed them."""
+    if PrivacyUnit.TRAINING_EXAMPLE in learner.claim.protects:
+        for query, error in find_failing(learner, _list_pairs(learner)):
+            shown = learner.find_query(query) if isinstance(query, QueryAt) else query
+            yield f"{describe_query(shown)} ({error})"
+
+
 def _make_script(world_0: Records, world_1: Records | None, steps: Sequence[Step]) -> Script:
     if not memories_of(steps):  # then no reply counts as 1 or 0
         steps = [attrs.evolve(step, above=_ABOVE) for step in steps]  # type: ignore[call-arg]
@@ -351,4 +365,5 @@ SPACES[Session.name] = SearchSpace(
     budget=INTERACTIVE,
     obvious=_list_obvious,
     simplify=_list_simpler,
+    untested=_list_untested,
 )

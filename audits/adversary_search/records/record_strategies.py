@@ -32,7 +32,7 @@ from audits.adversary_search.records.obvious_records import (
     list_users,
     make_records,
 )
-from audits.adversary_search.records.vector_pairs import find_step, fits_values
+from audits.adversary_search.records.vector_pairs import fits_values, move_vector
 
 Strategy = st.SearchStrategy[Any]
 
@@ -51,6 +51,7 @@ _SIZES = (
     60,
 )  # of most lists, since each record matters more in small ones
 _COUNTS = (1, 1, 1, 2, 3, 5, 7)
+_LARGEST_MULTIPLE, _MOST_DRAWN = 3, 16  # of a direction: an entry, and how many are drawn
 _MOST_RUNS = (6, 6, 20)  # of records that are alike
 
 
@@ -217,24 +218,42 @@ def _draw_value(pool: Sequence[Any]) -> Strategy:
 
 @st.composite
 def _neighbouring_vectors(draw: st.DrawFn, schema: Schema, relation: Relation) -> tuple[Records, Records]:
-    """Vectors of which one differs in one entry, in some or in all, by as much as the relation allows."""
+    """Vectors that differ in one entry, in some or in all, in any direction, by as much as the relation
+    allows."""
     length = len(schema.examples[0])
     entry = _draw_value(sorted({value for record in schema.examples for value in record}, key=abs))
-    equal = draw(st.booleans())
-    first = [draw(entry)] * length if equal else [draw(entry) for _ in range(length)]
-    changed = draw(st.sampled_from(sorted({1, length, 2, max(1, length // 2)} & set(range(1, length + 1)))))
-    step = find_step(relation, changed)
-    signs = draw(st.sampled_from([(1, 1), (-1, -1), (1, -1), (-1, 1)]))
-    start = draw(st.integers(0, length - changed))
-    second = list(first)
-    for place in range(start, start + changed):
-        second[place] = first[place] + signs[(place - start) % 2] * step
-    worlds = Records([tuple(first)]), Records([tuple(second)])
-    if relation.count_changes(*worlds, lambda given: np.zeros(len(given))) != 1:
-        reject()  # rounding has made the distance larger
-    if fits_values(schema, first) and not fits_values(schema, second):
-        reject()
-    return worlds
+    kind = draw(st.sampled_from(["equal", "example", "any"]))
+    if kind == "example":
+        first = list(draw(_draw_value(schema.examples)))
+    else:
+        first = [draw(entry)] * length if kind == "equal" else [draw(entry) for _ in range(length)]
+    direction = draw(_draw_direction(length))
+    for sign in (1.0, -1.0):
+        second = move_vector(schema, relation, np.array(first, float), sign * direction)
+        if second is not None and (fits_values(schema, second) or not fits_values(schema, first)):
+            return Records([tuple(map(float, first))]), Records([second])
+    reject()
+
+
+@st.composite
+def _draw_direction(draw: st.DrawFn, length: int) -> np.ndarray:
+    """One entry, some in a row with signs that alternate or not, or any small multiples of each other; of a
+    long vector these are repeated."""
+    kind = draw(st.sampled_from(["row", "row", "signs", "multiples"]))
+    if kind == "row":
+        sizes = {1, length, 2, max(1, length // 2)} & set(range(1, length + 1))
+        changed = draw(st.sampled_from(sorted(sizes)))
+        signs = draw(st.sampled_from([(1, 1), (-1, -1), (1, -1), (-1, 1)]))
+        start = draw(st.integers(0, length - changed))
+        places = np.arange(length)
+        pattern = np.resize(signs, changed)
+        return np.where(
+            (places >= start) & (places < start + changed), pattern[(places - start) % changed], 0.0
+        )
+    most = 1 if kind == "signs" else _LARGEST_MULTIPLE
+    multiple = st.integers(-most, most)
+    drawn = draw(st.lists(multiple, min_size=min(length, _MOST_DRAWN), max_size=min(length, _MOST_DRAWN)))
+    return np.resize(np.array(drawn, float), length)
 
 
 def check_relation(schema: Schema, relation: Relation) -> None:

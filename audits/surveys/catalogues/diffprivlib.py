@@ -73,12 +73,15 @@ def _add_mechanism(
     )
 
 
+_WHOLE = st.integers(-10, 10)  # of data that some mechanisms receive as integers
+
+
 def _number() -> Any:
-    return vector(1, metric="l1", distance=1)
+    return vector(1, metric="l1", distance=1, values=_WHOLE)
 
 
 def _scores() -> Any:
-    return vector(3, metric="linf", distance=1)
+    return vector(3, metric="linf", distance=1, values=_WHOLE)
 
 
 def _letter() -> Any:

@@ -327,3 +327,42 @@ def test_the_code_of_the_guide_finds_what_it_says(capsys: pytest.CaptureFixture[
         server.replace("return count\n", "return query\n").replace("(server)", "(server, examples=20)"), names
     )
     assert not names["result"].refuted
+
+
+class Service(Server):
+    """Counts with much noise, says the exact sum, and cannot divide."""
+
+    def low(self, limit: int) -> float:
+        return sum(value < limit for value in self.data) + self.rng.laplace(scale=100)
+
+    def total(self) -> int:
+        return sum(self.data)
+
+    def divide(self, by: int) -> float:
+        raise ZeroDivisionError("by anything")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("queries", [[None], [()], st.none(), st.just(())], ids=repr)
+def test_a_method_without_an_argument_is_searched(queries: Any) -> None:
+    ask = {"low": st.integers(0, 120), "total": queries}
+    learner = audits.session(Service, data=AGES, ask=ask, epsilon=1.0, neighbours="add or remove one")
+    assert audits.search(learner, max_calls=4_000).refuted
+
+
+@pytest.mark.thorough
+def test_a_search_says_which_queries_failed_in_every_game() -> None:
+    ask = {"low": [3], "divide": [1, 2]}
+    learner = audits.session(Service, data=AGES, ask=ask, epsilon=1.0, neighbours="add or remove one")
+    result = audits.search(learner, examples=4, games=200)
+    assert isinstance(result, audits.SearchResult)
+    assert result.untested == ("divide(1) (ZeroDivisionError)", "divide(2) (ZeroDivisionError)")
+    assert "raised an exception in every game: divide(1)" in result.explain()
+    assert "Service.divide raised an exception" in result.summary()
+
+
+def test_queries_of_every_method_are_probed() -> None:
+    ask = {"low": st.integers(0, 10**6), **{f"m{number}": [None] for number in range(9)}}
+    many = type("Many", (Service,), {f"m{number}": lambda self: 1 for number in range(9)})
+    learner = audits.session(many, data=AGES, ask=ask, epsilon=1.0)
+    assert {query.method for query in list_queries(learner)} == set(ask)

@@ -92,8 +92,10 @@ def _make(make: Callable[[Any], Any], *others: Any) -> Release:
 
 # --- numbers and vectors -----------------------------------------------------------------------------------
 
-_NUMBER, _SCORES = (lambda: vector(1, metric="l1", distance=1)), (lambda: vector(3, distance=1))
-_L1, _L2 = (lambda: vector(3, metric="l1", distance=1)), (lambda: vector(3, metric="l2", distance=1))
+_WHOLE = st.integers(-10, 10)  # of data that measurements receive as integers
+_NUMBER = partial(vector, 1, metric="l1", distance=1, values=_WHOLE)
+_SCORES = partial(vector, 3, metric="linf", distance=1, values=_WHOLE)
+_L1, _L2 = (partial(vector, 3, metric=metric) for metric in ("l1", "l2"))
 
 
 def _integer(numbers: np.ndarray) -> int:
