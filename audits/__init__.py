@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from audits.surveys.survey_report import Survey
     from audits.testing.assertions import assert_private, assert_refuted
     from audits.testing.neighbours import neighbours
-    from audits.testing.outcome import NotPrivate, NotRefuted, Outcome, Refutation
+    from audits.testing.outcome import NotPrivate, NotRefuted, Outcome, Refutation, Undecided
     from audits.tournaments.tournament_result import TournamentResult
 
 # Verbs.
@@ -54,7 +54,7 @@ __all__ += ["Auditor", "Catalogue", "Plan", "load_sample", "run"]
 # What the verbs return and raise.
 __all__ += ["Certificate", "Comparison", "ExactAudit", "MonitorReport", "OneRunCertificate", "RaceResult"]
 __all__ += ["SearchResult", "Solution", "Survey", "TournamentResult", "Verdict"]
-__all__ += ["Interrupted", "NotPrivate", "NotRefuted", "Outcome", "Refutation"]
+__all__ += ["Interrupted", "NotPrivate", "NotRefuted", "Outcome", "Refutation", "Undecided"]
 
 _MODULES = {
     "adversary_search.search_report": ("SearchResult",),
@@ -84,7 +84,7 @@ _MODULES = {
     "surveys.survey_report": ("Survey",),
     "testing.assertions": ("assert_private", "assert_refuted"),
     "testing.neighbours": ("neighbours",),
-    "testing.outcome": ("NotPrivate", "NotRefuted", "Outcome", "Refutation"),
+    "testing.outcome": ("NotPrivate", "NotRefuted", "Outcome", "Refutation", "Undecided"),
     "tournaments.tournament_result": ("TournamentResult",),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}

@@ -39,7 +39,9 @@ class Account:
     """Probabilities that a test may fail, and may have failed, although every claim is true.
 
     games: played in each world. refuted: one line for each refuted claim; of a Hypothesis test, those of its
-    last example, which it reports. replays: the commands that play the reported refutations again.
+    last example, which it reports. undecided: the same for each claim that is neither refuted nor not
+    refuted.
+    replays: the commands that play the reported refutations again.
     """
 
     granted: float
@@ -47,6 +49,7 @@ class Account:
     calls: int = 0
     games: int = 0
     refuted: list[str] = field(default_factory=list)
+    undecided: list[str] = field(default_factory=list)
     replays: list[str] = field(default_factory=list)
 
 
@@ -76,6 +79,7 @@ class ErrorBudget:
             if self._is_exhausted:
                 self._whose, self._granted, self._remainder = "this test", account.granted, 0.0
             account.refuted.clear()
+            account.undecided.clear()
             try:
                 return inner_test(*arguments, **named)
             except (Exception, pytest.fail.Exception) as error:
@@ -103,12 +107,14 @@ class ErrorBudget:
     def record(self, outcome: Outcome) -> None:
         """Record the outcome of a test of a claim."""
         self.account.games += outcome.games
+        if outcome.undecided:
+            self.account.undecided.append(f"{outcome.learner}: {outcome.undecided}")
         if outcome.refutation is not None:
             verdict = outcome.refutation.verdict
             searched = outcome.refutation.search is not None
             adversary = "an adversary found by a search" if searched else verdict.adversary
             self.account.refuted.append(
-                f"{verdict.learner} against {adversary}: ε ≥ {verdict.epsilon_lower:.4g}{verdict.curve_note} "
+                f"{verdict.learner} against {adversary}: {verdict.write_bound()}{verdict.curve_note} "
                 f"certified, claimed {verdict.claim.epsilon:.4g} (δ = {verdict.claim.delta:.3g}, "
                 f"confidence {100 * verdict.confidence:.10g} %)"
             )
@@ -152,7 +158,7 @@ class AssertPrivate:
 
     def __call__(self, learner: Any = None, *, error: float | None = None, **settings: Any) -> Outcome:
         __tracebackhide__ = True
-        from audits.testing import NotPrivate
+        from audits.testing import NotPrivate, Undecided
         from audits.testing import assert_private as assert_without_budget
 
         budget = self._config.stash.get(_budget, None)
@@ -168,6 +174,9 @@ class AssertPrivate:
         except NotPrivate as failure:
             if budget.has_examples:
                 failure.brief = True  # Hypothesis formats every failure, and its game takes long
+            budget.record(failure.outcome)
+            raise
+        except Undecided as failure:
             budget.record(failure.outcome)
             raise
         budget.record(outcome)
@@ -383,5 +392,7 @@ class Summary:
         for nodeid, account in self._accounts:
             for line in account["refuted"]:
                 terminalreporter.write_line(f"REFUTED {nodeid}: {line}")
+            for line in account["undecided"]:
+                terminalreporter.write_line(f"UNDECIDED {nodeid}: {line}")
             for command in account["replays"]:
                 terminalreporter.write_line(f"    {command}")

@@ -19,7 +19,7 @@ from audits.adversary_search import exploration
 from audits.adversary_search.confirmation import SearchPlan, choose_pairs, ignore_overflow
 from audits.adversary_search.detectable_loss import detectable_loss
 from audits.adversary_search.exploration import Exploration, HypothesisRun
-from audits.adversary_search.race import Race
+from audits.adversary_search.race import THRESHOLD, Race
 from audits.adversary_search.script import SPACES
 from audits.adversary_search.script_strategies import adversaries, choose_protocol
 from audits.adversary_search.search_report import SearchResult
@@ -35,11 +35,13 @@ from audits.runs.limits import (
     explain_stop,
     time_game,
 )
+from audits.runs.other_relation import change_relation
 from audits.runs.plan import Plan
 from audits.runs.verdict import Verdict
 from audits.runs.workers import Workers, map_in_order
 
 ERROR = 1e-6
+POWERLESS = "too few games were played to say which loss they would have shown"
 _RUN_EXAMPLES = 250  # then a run with a fresh seed, in case this one is stuck in a local optimum
 _FIRST_EXAMPLES = 96  # of the first run, where games are calls
 _FIRST_ENTRANTS, _ENTRANTS = 160, 64  # of a search that goes on until a limit: of its first run, of others
@@ -73,6 +75,7 @@ def search(
     max_seconds: float | None = None,
     announce: Callable[[str], None] | None = None,
     bits: bool = False,
+    relation_chosen: bool = True,
 ) -> SearchResult:
     """Search for an adversary that refutes the learner's claim.
 
@@ -89,6 +92,8 @@ def search(
     max_calls, max_seconds: limits, see `audits.runs.limits`; with one of them the search is one process.
     announce: called with what the search costs, if it is long; default: a warning of the log `audits`.
     bits: whether the last bits of released numbers count, which tell of floating point only.
+    relation_chosen: whether somebody chose the neighbouring relation; if not, a confirmation goes on until
+        its bound exceeds what another relation explains, or hardly will.
 
     If each game is a call, an example costs at most 512 of them on average. A keyboard interrupt ends the
     search; the result so far is marked `interrupted`. Warns if the learner fails in some games.
@@ -127,6 +132,7 @@ def search(
         data=data,
         seed=seed,
         bits=bits,
+        relation_chosen=relation_chosen or change_relation(learner, claim, 0.0) is None,
     )
     with limits:
         workers = Workers.from_jobs(jobs)
@@ -176,23 +182,28 @@ class AdversarySearch(SearchPlan):
         explorations: list[Exploration] = []
         confirmations = 0
         confirmed: tuple[Plan, Verdict] | None = None
+        unconfirmed = 0.0  # evidence in nats of an adversary whose confirmation was cut off
         interrupted = False
         start: SolvedStart | None = None
         try:
             start = find_solved_start(self.learner, self.protocol, self.claim)
             if start is not None:
-                confirmations, confirmed = self.confirm(
-                    start.script, False, start.rate(self.claim), 0, limits
-                )
+                rate = start.rate(self.claim)
+                confirmations, plan, verdict = self.confirm(start.script, False, rate, 0, limits)
+                confirmed = (plan, verdict) if verdict.refuted else None
             explore = self._explore_endlessly if self.endless else self._explore_runs
             with closing(explore(workers, watch, explorations, limits)) as runs:
                 for explored in runs if confirmed is None else ():
                     if explored.adversary is not None:
                         script, faults, rate = self.choose_score(explored)
                         games = sum(each.games for each in explorations) if self.endless else 0
-                        confirmations, confirmed = self.confirm(
+                        before, unconfirmed = unconfirmed, self._weigh_unconfirmed(explored, unconfirmed)
+                        confirmations, plan, verdict = self.confirm(
                             script, faults, rate, confirmations, limits, games
                         )
+                        confirmed = (plan, verdict) if verdict.refuted else None
+                        if not verdict.stopped:
+                            unconfirmed = before
                     interrupted = explored.interrupted
                     if not any(each.examples for each in explorations):
                         break  # the learner fails in, or declines, all games
@@ -201,11 +212,14 @@ class AdversarySearch(SearchPlan):
         except KeyboardInterrupt:
             acknowledge_interrupt()
             interrupted = True
-        plan, verdict = confirmed or (None, None)
+        confirming_plan, confirming_verdict = confirmed or (None, None)
         examples, rejected, games, failed = (
             sum(getattr(each, name) for each in explorations)
             for name in ("examples", "rejected", "games", "failed")
         )
+        detectable = None if confirmed else self._detectable_loss(explorations)
+        interrupted = interrupted or (confirming_verdict is not None and confirming_verdict.interrupted)
+        undecided = "" if confirmed else _explain_undecided(unconfirmed, detectable, interrupted)
         return SearchResult(
             learner=self.learner,
             protocol=self.protocol,
@@ -213,9 +227,9 @@ class AdversarySearch(SearchPlan):
             error=self.error,
             seed=self.seed,
             refuted=confirmed is not None,
-            adversary=None if plan is None else plan.adversary,  # type: ignore[arg-type]
-            plan=plan,
-            verdict=verdict,
+            adversary=None if confirmed is None else confirmed[0].adversary,  # type: ignore[arg-type]
+            plan=confirming_plan,
+            verdict=confirming_verdict,
             examples=examples + (start is not None),
             rejected=rejected,
             games=games,
@@ -223,11 +237,17 @@ class AdversarySearch(SearchPlan):
             best=max((each.best for each in explorations), default=0.0),
             failed=failed,
             failure=next((each.failure for each in explorations if each.failure), ""),
-            detectable=None if confirmed else self._detectable_loss(explorations),
-            interrupted=interrupted or (verdict is not None and verdict.interrupted),
+            detectable=detectable,
+            interrupted=interrupted,
+            undecided=undecided,
             stopped="" if confirmed else limits.reached,
             untested=() if interrupted else tuple(self.space.untested(self.learner, self.protocol)),
         )
+
+    def _weigh_unconfirmed(self, explored: Exploration, before: float) -> float:
+        """The evidence in nats of an adversary that is to be confirmed, if it is more than chance gives."""
+        nats = 0.0 if explored.evidence is None else explored.evidence.nats
+        return max(before, nats) if nats >= THRESHOLD else before
 
     def _detectable_loss(self, explorations: list[Exploration]) -> float | None:
         """That of the exploration with the least power; None without rungs."""
@@ -350,3 +370,15 @@ class AdversarySearch(SearchPlan):
         if not (self.endless and explored.stopped == CALLS):
             limits.reached = limits.reached or explored.stopped
         return explored
+
+
+def _explain_undecided(unconfirmed: float, detectable: float | None, interrupted: bool) -> str:
+    """Why a search without a refutation decides nothing, as a clause; empty if it found nothing."""
+    if unconfirmed:
+        return (
+            f"the games of one adversary are {unconfirmed:.3g} nats of evidence against the claim, and the "
+            "limits left too few fresh games to confirm it"
+        )
+    if interrupted:
+        return "the search was interrupted"
+    return POWERLESS if detectable is None else ""

@@ -23,6 +23,7 @@ from audits.adversary_search.race import THRESHOLD
 from audits.adversary_search.score import simple_scores
 from audits.adversary_search.script import Script, SearchSpace
 from audits.registry.match import get_given_curve
+from audits.runs.audit_estimators import find_explained
 from audits.runs.blocks import try_common_random_numbers
 from audits.runs.limits import CHECKING_CALLS, Limits
 from audits.runs.plan import LEARNED, SCORE, Plan
@@ -49,7 +50,9 @@ def share_of_error(error: float, number: int) -> float:
 
 @attrs.frozen(kw_only=True)
 class SearchPlan:
-    """What is searched. space: of the protocol, which so becomes known to workers, wherever it is defined."""
+    """What is searched. space: of the protocol, which so becomes known to workers, wherever it is defined.
+    relation_chosen: whether somebody chose the neighbouring relation of the claim, or no other explains
+    it."""
 
     learner: Learner
     protocol: str
@@ -62,11 +65,16 @@ class SearchPlan:
     data: Sample | None
     seed: int = attrs.field(validator=[whole, at_least(0)])
     bits: bool = False
+    relation_chosen: bool = True
 
     @property
     def _least_games(self) -> int:
         """Eight times the games that an adversary needs which separates the worlds perfectly."""
-        return ceil(8 * log(2 / self.error) / log1p(exp(-self.claim.epsilon)))
+        return self._count_perfect_games(self.claim.epsilon, 8)
+
+    def _count_perfect_games(self, epsilon: float, times: int) -> int:
+        """The games in each world that refute ε if the worlds are separated perfectly, so many times."""
+        return ceil(times * log(2 / self.error) / log1p(exp(-epsilon)))
 
     @property
     def confirming_calls(self) -> int:
@@ -105,15 +113,15 @@ class SearchPlan:
 
     def confirm(
         self, script: Script, faults: bool, rate: float, number: int, limits: Limits, explored: int = 0
-    ) -> tuple[int, tuple[Plan, Verdict] | None]:
-        """The number of attempts so far, and the success; a plan that learners fail is tried with faults.
+    ) -> tuple[int, Plan, Verdict]:
+        """The number of attempts so far, and the last one; a plan that learners fail is tried with faults.
         explored: games in each world that an attempt may cost, as they were spent to explore."""
         while True:
             number += 1
             plan = self._plan(script, faults, rate, number, explored)
             try:
                 with ignore_overflow():
-                    verdict = run(plan, limits=limits)
+                    verdict = run(plan, limits=limits, relation_chosen=self.relation_chosen)
             except (PlayerError, *DECLINED) as error:
                 if faults or (isinstance(error, PlayerError) and error.player != "learner"):
                     raise
@@ -125,7 +133,7 @@ class SearchPlan:
             else:
                 if verdict.interrupted and not verdict.refuted:
                     raise KeyboardInterrupt
-                return number, (plan, verdict) if verdict.refuted else None
+                return number, plan, verdict
 
     def _plan(self, script: Script, faults: bool, rate: float, number: int, explored: int) -> Plan:
         error = share_of_error(self.error, number)
@@ -137,6 +145,9 @@ class SearchPlan:
             if calls:  # all confirmations together cost as much as what they confirm
                 least, pairs = self._least_games, self.space.budget.calls * self.examples // 2
                 most = max(least, int(share_of_error(1.0, number) * pairs), explored)
+                if not self.relation_chosen:  # a clear leak passes what another relation explains, too
+                    explained = find_explained(self.claim.epsilon, self.claim.delta, self.claim.curve)
+                    least = max(least, min(self._count_perfect_games(explained, 4), most))
             enough = min(max(least, enough), most)
             games = enough if games is None else min(games, enough)
         learner = self.learner

@@ -14,11 +14,11 @@ from arena.players import finite_domain
 from arena.records import Records
 from audits.adversary_search.exploration import EVIDENCE_THRESHOLD
 from audits.adversary_search.point_strategies import constant_points_of, far_points_of, points_of, round_limit
+from audits.adversary_search.race import THRESHOLD
 from audits.adversary_search.score import Score
 from audits.adversary_search.script import SPACES, Script
 from audits.registry.settings_text import summarize_player
 from audits.reports.data_pair import DataPair
-from audits.reports.formatting import nats
 from audits.reports.json_form import to_data
 from audits.reports.plots import Picture
 from audits.reports.report import Conclusion, Document, Facts, Listing, Part, Prose, Report
@@ -27,7 +27,7 @@ from audits.runs.example_games import write_example_games
 from audits.runs.limits import explain_stop
 from audits.runs.plan import Plan
 from audits.runs.replay import FOUND, FOUND_FILE, write_replay
-from audits.runs.verdict import EXPLAINED, Verdict
+from audits.runs.verdict import EXPLAINED, UNDECIDED, Verdict
 
 # By chance, a confirmation fails as rarely as evidence of the threshold comes up under a true claim.
 _MANY_FAILED = 3
@@ -54,6 +54,8 @@ class SearchResult(Report):
     relation_note: what the verdict says if nobody chose the neighbouring relation, and it may explain what
         was certified; then it is refuted only if it is for records that are added or removed, too.
     untested: what the learner failed to do in every game, such as queries of a session.
+    undecided: why the search decides nothing, as a clause: a limit or an interrupt cut it off before it could
+        find a violation, or confirm one, or nothing tested the other relation. Empty if it decides.
     """
 
     kind: ClassVar[str] = "search"
@@ -81,16 +83,32 @@ class SearchResult(Report):
     file: str | None = None
     relation_note: str = ""
     untested: tuple[str, ...] = ()
+    undecided: str = ""
+
+    @property
+    def outcome(self) -> str:
+        """The result in a word or two."""
+        if self.refuted:
+            return "Refuted"
+        return UNDECIDED if self.undecided else EXPLAINED if self.relation_note else "Nothing found"
 
     @property
     def headline(self) -> str:
+        name, outcome = self.learner.own_name, self.outcome.lower()
         if self.verdict is not None:
-            bound = f"ε ≥ {nats(self.verdict.epsilon_lower)} at δ = {self.claim.delta:.3g}"
-            bound += self.verdict.curve_note
-            if not self.refuted:
-                return f"{self.learner.own_name}: explained by the relation, {bound} certified"
-            return f"{self.learner.own_name}: refuted by an adversary that was found, {bound} certified"
-        return f"{self.learner.own_name}: nothing found in {self.examples:,} adversaries"
+            by = " by an adversary that was found" if self.refuted else ""
+            return f"{name}: {outcome}{by}, {self._describe_bound()} certified"
+        tried = f"in {self.examples:,} adversaries"
+        return (
+            f"{name}: undecided, nothing confirmed {tried}"
+            if self.undecided
+            else f"{name}: {outcome} {tried}"
+        )
+
+    def _describe_bound(self) -> str:
+        """The bound that confirms the adversary."""
+        assert self.verdict is not None
+        return f"{self.verdict.write_bound()} at δ = {self.claim.delta:.3g}{self.verdict.curve_note}"
 
     @property
     def source(self) -> str:
@@ -106,7 +124,9 @@ class SearchResult(Report):
 
     def document(self) -> Document:
         failed = self.confirmations - (self.verdict is not None)
-        doubt = f" {_DEPENDENT.format(failed)}" if failed >= _MANY_FAILED else ""
+        # Where games are calls, evidence that chance may give is worth a confirmation, too.
+        is_rare = failed >= _MANY_FAILED and not self.learner.one_call_a_game
+        doubt = f" {_DEPENDENT.format(failed)}" if is_rare else ""
         parts: list[Part] = [Facts(_rows(self)), _conclude(self, doubt)]
         if self.plan is not None:
             plan = self.plan
@@ -124,7 +144,7 @@ class SearchResult(Report):
             else:
                 parts.append(Listing(self.source.rstrip(), "The adversary:"))
         (row,) = self.list_rows()
-        title = f"{self.learner.own_name}: {'refuted by a search' if self.refuted else 'nothing found'}"
+        title = f"{self.learner.own_name}: {'refuted by a search' if self.refuted else self.outcome.lower()}"
         reading = f"The whole search refutes a true claim with a probability of at most {self.error:g}"
         return Document(parts=parts, picture=Picture.of_bounds([row.bounds], title, reading))
 
@@ -143,6 +163,7 @@ class SearchResult(Report):
                 ceiling=None if verdict is None else verdict.ceiling,
                 detectable=None if loss is None else self.claim.epsilon + loss,
                 refuted=self.refuted,
+                undecided=self.undecided,
             )
         ]
 
@@ -169,9 +190,7 @@ class SearchResult(Report):
 
 
 def _conclude(result: SearchResult, doubt: str) -> Conclusion:
-    word = "Refuted" if result.refuted else "Nothing found"
-    if result.relation_note and not result.refuted:
-        word = EXPLAINED
+    word = result.outcome
     before, _, explanation = explain_outcome(result).partition(f"{word}: ")
     chance = f"The whole search refutes a true claim with a probability of at most {result.error:g}."
     return Conclusion(word, explanation + doubt, chance, result.refuted, before.strip())
@@ -209,7 +228,7 @@ def _rows(result: SearchResult) -> list[tuple[str, str]]:
         ("seed", str(result.seed)),
     ]
     if result.verdict is not None:
-        bound = f"ε ≥ {result.verdict.epsilon_lower:.4g} nats at δ = {result.claim.delta:.3g}"
+        bound = f"{result.verdict.write_bound()} nats at δ = {result.claim.delta:.3g}"
         bound += result.verdict.curve_note
         rows.insert(3, ("certified", f"{bound}, on {result.verdict.games:,} fresh games in each world"))
     if result.adversary is not None and isinstance(result.adversary.score, Score):
@@ -218,7 +237,7 @@ def _rows(result: SearchResult) -> list[tuple[str, str]]:
     if result.untested:
         rows.append(("warning", f"raised an exception in every game: {_list_some(result)}"))
     if result.rejected:
-        declined = f"{result.rejected:,} adversaries that the learner does not play against"
+        declined = f"{result.rejected:,} adversaries, against which it declined or failed in all games"
         rows.insert(-1, ("declined", declined))
     if result.failed:
         rows.insert(-1, ("failed", f"against {result.failed:,} adversaries; first: {result.failure}"))
@@ -254,20 +273,25 @@ def _list_some(result: SearchResult) -> str:
 
 def explain_outcome(result: SearchResult) -> str:
     """What was found, or what was tried, in a few sentences."""
+    confidence = f"with confidence 1 - {result.error:g}"
     if result.verdict is not None and not result.refuted:
-        return f"{EXPLAINED}: with confidence 1 - {result.error:g}, {result.relation_note}"
+        return f"{result.outcome}: {confidence}, {result.relation_note}"
     if result.verdict is not None:
-        return (
-            f"Refuted: with confidence 1 - {result.error:g} the claim is false, and "
-            f"{result.verdict.describe_false_claims()}."
-            + (f" {result.relation_note}" if result.relation_note else "")
-        )
-    if result.confirmations:
-        outcome = f"{result.confirmations} looked promising, but fresh games did not confirm it"
+        note = f" {result.relation_note}" if result.relation_note else ""
+        return f"{result.outcome}: {confidence} {result.verdict.describe_false_claims()}.{note}"
+    if result.undecided:
+        tried = "1 adversary" if result.examples == 1 else f"{result.examples:,} adversaries"
+        outcome = f"{result.undecided}; {tried} played"
+    elif result.confirmations:
+        looked = "one" if result.confirmations == 1 else f"{result.confirmations}"
+        looked += " looked promising, but fresh games did not confirm it"
+        outcome = f"of {result.examples:,} adversaries {looked}"
     else:
-        outcome = f"the best gave {result.best:.2g} nats of evidence, of {EVIDENCE_THRESHOLD:g} needed"
-    explanation = f"Nothing found: of {result.examples:,} adversaries {outcome}. This does not prove privacy."
-    if result.detectable is not None:
+        needed = THRESHOLD if result.learner.one_call_a_game else EVIDENCE_THRESHOLD
+        best = f"the best gave {result.best:.2g} nats of evidence, of {needed:g} needed"
+        outcome = f"of {result.examples:,} adversaries {best}"
+    explanation = f"{result.outcome}: {outcome}. This does not prove privacy."
+    if result.detectable is not None and not result.undecided:
         explanation += (
             f" A loss of {result.detectable:.2g} nats above the claim, shown by one of them as by randomised "
             "response, would have been found with probability 90 %."

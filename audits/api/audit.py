@@ -11,18 +11,24 @@ from typing import Any, TypeVar, Unpack
 
 import attrs
 
-from arena import InvalidArgument, Learner, Relation
+from arena import InvalidArgument, Relation
 from audits.api.user_data import read_data
 from audits.counted_warnings import tally_warnings
 from audits.interrupts import return_unless_interrupted
 from audits.registry.match import PlayerSettings, build_match
-from audits.registry.other_relation import OTHER, change_relation, is_chosen, judge_refutation
 from audits.registry.players import GivenAdversary, GivenLearner, choose_learner, is_function
 from audits.registry.suggestions import explain_arguments
 from audits.registry.user_files import UsedFiles
-from audits.reports.formatting import nats
 from audits.runs.blocks import plan_audit
 from audits.runs.limits import CHECKING_CALLS, LOGGER, Limits, check_enough
+from audits.runs.other_relation import (
+    OTHER,
+    apply_decision,
+    decide_audit,
+    is_chosen,
+    is_open,
+    record_decision,
+)
 from audits.runs.plan import PlanArguments, list_arguments
 from audits.runs.run import RunProgress, run
 from audits.runs.verdict import Verdict
@@ -86,7 +92,8 @@ def audit(
     neighbour: the data of world 1; default: the worst that the adversary knows.
     neighbours: how they differ: "replace one" (default), "add or remove one", "add or remove a user of at
         most 5" and so on, see `arena.Neighbours`. If nobody says, a refutation that a claim for added or
-        removed records allows is no verdict: these are played, too, and `relation_note` says what came out.
+        removed records allows is no verdict: these are played, too, and `relation_note` says what came out,
+        or `undecided`, if they could not be played.
     user: the column that says whose a record is, or a function of a record.
     epsilon, delta: the claim under test, ε in nats; default: the learner's own. curve: a claim for every ε
         instead, of `arena.privacy_curves` or as a text: "mu=1", "rho=0.5", "rdp=8,2" or a CSV file.
@@ -131,6 +138,7 @@ def audit(
         if ledger is None:  # the plan of a ledger is the same, whatever the limits
             plan = plan.fit_blocks(max_calls, max_seconds)
         store = Path(folder, "run.ledger") if ledger is None else Path(ledger)
+        chosen = neighbour is not None or is_chosen(learner, asked["learner"]) or not is_open(plan)
         verdict = run(
             plan,
             jobs=jobs,
@@ -140,50 +148,35 @@ def audit(
             all_estimators=estimators,
             limits=limits,
             announce=LOGGER.warning if announce is None else announce,
+            relation_chosen=chosen,
         )
+
+        def play_other(left: Limits) -> Verdict:
+            return audit(
+                None if make is not None else learner,
+                against,
+                make=make,
+                data=data,
+                neighbours=OTHER,
+                user=user,
+                protocol=protocol,
+                rounds=rounds,
+                settings=settings,
+                jobs=jobs,
+                max_calls=left.max_calls,
+                max_seconds=left.max_seconds,
+                **plan_arguments,
+            )
+
+        if not chosen:
+            decision = decide_audit(verdict, plan.learner, play_other, limits)
+            record_decision(store, plan, decision)
+            verdict = apply_decision(verdict, decision)
         recorded = store.read_bytes()
-        left = limits.whole_calls_left, limits.seconds_left
     from audits.runs.run_page import RecordedRun  # with sqlite3
 
     verdict = attrs.evolve(verdict, notes=match.notes + notes, record=RecordedRun(recorded))
-    if neighbour is not None or is_chosen(learner, asked["learner"]):
-        return return_unless_interrupted(verdict)
-
-    def play_other() -> Verdict:
-        return audit(
-            None if make is not None else learner,
-            against,
-            make=make,
-            data=data,
-            neighbours=OTHER,
-            user=user,
-            protocol=protocol,
-            rounds=rounds,
-            settings=settings,
-            jobs=jobs,
-            max_calls=left[0],
-            max_seconds=left[1],
-            **plan_arguments,
-        )
-
-    return return_unless_interrupted(add_other_relation(verdict, match.learner, play_other))
-
-
-def add_other_relation(verdict: Verdict, learner: Learner, play: Callable[[], Verdict]) -> Verdict:
-    """A verdict whose relation nobody chose, with what an audit of records that are added or removed says, if
-    a claim for these may be true although the claim is refuted."""
-    bound, claim = verdict.epsilon_lower, verdict.claim
-    if not verdict.refuted or change_relation(learner, claim, bound) is None:
-        return verdict
-
-    def play_other() -> tuple[float | None, str]:
-        other = play()
-        games = f"{other.games:,} games in each world"
-        bound_only = f"the audit certified ε ≥ {nats(other.epsilon_lower)} only, in {games}"
-        return other.epsilon_lower if other.refuted else None, bound_only
-
-    refuted, note = judge_refutation(bound, claim, play_other)
-    return attrs.evolve(verdict, refuted=refuted, relation_note=note)
+    return return_unless_interrupted(verdict)
 
 
 def split_settings(settings: Mapping[str, Any] | None, *labels: str) -> PlayerSettings:

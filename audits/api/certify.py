@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import attrs
 import numpy as np
@@ -18,7 +18,7 @@ from arena.sample import as_numbers, check_integers, refuse_masks
 from arena.settings import at_least, check_value, less_than, more_than, number
 from audits.registry.match import resolve_curve
 from audits.registry.suggestions import explain_arguments
-from audits.reports.formatting import describe_validity, nats, percent
+from audits.reports.formatting import describe_lower, describe_validity, is_visibly_above, nats, percent
 from audits.reports.plots import Picture
 from audits.reports.report import Document, Facts, Prose, Report
 from audits.reports.result_table import ResultRow
@@ -44,6 +44,7 @@ class Certificate(Report):
     """
 
     kind: ClassVar[str] = "certificate"
+    derived: ClassVar[tuple[str, ...]] = ("undecided",)
 
     epsilon_lower: float
     ceiling: float
@@ -59,11 +60,16 @@ class Certificate(Report):
 
     @property
     def headline(self) -> str:
-        bound = f"ε ≥ {nats(self.epsilon_lower)} at δ = {self.delta:.3g}"
+        bound = f"{self.write_bound()} at δ = {self.delta:.3g}"
         if self.curve_lower is not None:
             bound += f" and more than {self.curve_lower}"
         confidence = f"confidence {percent(self.confidence)}{describe_validity(self.fixed_games)}"
-        return f"{describe_outcome(self.refuted)}{bound} certified ({confidence})"
+        return f"{describe_outcome(self.refuted, self.undecided)}{bound} certified ({confidence})"
+
+    @property
+    def undecided(self) -> str:
+        """Why a claim is neither refuted nor not refuted, as a clause; empty otherwise."""
+        return explain_undecided(self, "scores")
 
     def document(self) -> Document:
         claim = "" if self.epsilon is None else f"({nats(self.epsilon)}, {self.delta:.3g})"
@@ -72,19 +78,34 @@ class Certificate(Report):
             for_curve = f"{self.curve_lower} is false, and so is every smaller curve of its family"
         rows = [
             ("claim under test", claim if self.curve is None else f"{self.curve}, and so {claim}"),
-            ("certified", f"ε ≥ {nats(self.epsilon_lower)} nats at δ = {self.delta:.3g}"),
+            ("certified", f"{self.write_bound()} nats at δ = {self.delta:.3g}"),
             ("for its curve", for_curve),
             ("confidence", percent(self.confidence) + describe_validity(self.fixed_games)),
             ("ceiling", f"ε ≥ {nats(self.ceiling)} nats, had every score told the worlds apart"),
             ("scores", f"{self.pairs:,} pairs, and {self.unpaired:,} scores without a partner"),
         ]
-        meaning = (
-            f"With confidence {percent(self.confidence)}, no claim of ε < {nats(self.epsilon_lower)} holds."
-            if self.epsilon_lower > 0
-            else "These scores certify no loss of privacy. That is no proof of privacy."
-        )
+        meaning = self._explain()
         picture = Picture.of_bounds([row.bounds for row in self.list_rows()], meaning.rstrip("."))
         return Document(parts=[Facts(rows), Prose(meaning)], picture=picture)
+
+    def write_bound(self) -> str:
+        """The certified bound, as `describe_lower` writes it."""
+        return describe_lower(self.epsilon_lower, self.epsilon if self.refuted else None)
+
+    def _explain(self) -> str:
+        """What the scores certify, in a few sentences."""
+        confidence = f"With confidence {percent(self.confidence)}"
+        if self.refuted:
+            assert self.epsilon is not None
+            above = is_visibly_above(self.epsilon_lower, self.epsilon)
+            more = f", and no claim of ε < {nats(self.epsilon_lower)} holds" if above else ""
+            return f"{confidence}, the claim is false{more}."
+        text = "These scores certify no loss of privacy. That is no proof of privacy."
+        if self.epsilon_lower > 0 or self.curve_lower is not None:
+            below = [f"no claim of ε < {nats(self.epsilon_lower)} holds"] if self.epsilon_lower > 0 else []
+            below += [] if self.curve_lower is None else [f"the claim of {self.curve_lower} is false"]
+            text = f"{confidence}, {', and '.join(below)}."
+        return f"{text} Undecided: {self.undecided}." if self.undecided else text
 
     def list_rows(self) -> list[ResultRow]:
         return [
@@ -99,13 +120,37 @@ class Certificate(Report):
                 games=self.pairs,
                 ceiling=self.ceiling,
                 refuted=self.refuted,
+                undecided=self.undecided,
             )
         ]
 
 
-def describe_outcome(refuted: bool | None) -> str:
+def describe_outcome(refuted: bool | None, undecided: str) -> str:
     """The beginning of a headline: whether the claim under test, if there is one, is refuted."""
-    return "" if refuted is None else "refuted, " if refuted else "not refuted, "
+    if refuted is None:
+        return ""
+    return "refuted, " if refuted else "undecided, " if undecided else "not refuted, "
+
+
+class SupportsCeiling(Protocol):
+    """A certificate of a claim, with the most that could have been certified."""
+
+    @property
+    def refuted(self) -> bool | None: ...
+    @property
+    def epsilon(self) -> float | None: ...
+    @property
+    def ceiling(self) -> float: ...
+    @property
+    def curve(self) -> PrivacyCurve | None: ...
+
+
+def explain_undecided(certificate: SupportsCeiling, things: str) -> str:
+    """Why a certificate decides nothing of a claim, as a clause: there are too few `things` to refute it."""
+    claimed = certificate.epsilon
+    if certificate.refuted is not False or claimed is None or certificate.curve is not None:
+        return ""
+    return f"so few {things} could not refute it" if certificate.ceiling < claimed else ""
 
 
 class Auditor:

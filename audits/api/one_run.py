@@ -13,12 +13,12 @@ from arena.privacy_curves import PrivacyCurve
 from arena.randomness import block_seed
 from arena.settings import at_least, check_value, less_than, more_than, number, whole
 from audits.api.audit import split_settings
-from audits.api.certify import Scores, check_claim, describe_outcome, read_scores
+from audits.api.certify import Scores, check_claim, describe_outcome, explain_undecided, read_scores
 from audits.api.user_data import read_data
 from audits.registry.match import Match, build_match, check_protected, read_claim
 from audits.registry.players import GivenAdversary, GivenLearner, copy_learner
 from audits.registry.suggestions import explain_arguments
-from audits.reports.formatting import nats, percent
+from audits.reports.formatting import describe_lower, is_visibly_above, nats, percent
 from audits.reports.plots import Picture
 from audits.reports.report import Document, Facts, Prose, Report
 from audits.reports.result_table import ResultRow
@@ -46,6 +46,7 @@ class OneRunCertificate(Report):
     """
 
     kind: ClassVar[str] = "one run"
+    derived: ClassVar[tuple[str, ...]] = ("undecided",)
 
     epsilon_lower: float
     curve_epsilon_lower: float | None
@@ -63,32 +64,42 @@ class OneRunCertificate(Report):
 
     @property
     def headline(self) -> str:
-        bound = f"ε ≥ {nats(self.epsilon_lower)}"
+        bound = describe_lower(self.epsilon_lower, self.epsilon if self.refuted else None)
         curve = self.curve_epsilon_lower
         member = "" if self.curve_lower is None else f", that of {self.curve_lower}"
         note = "" if curve is None else f" (ε ≥ {nats(curve)} for its privacy curve{member})"
-        bound = f"{describe_outcome(self.refuted)}{bound}{note}"
+        bound = f"{describe_outcome(self.refuted, self.undecided)}{bound}{note}"
         return f"{bound} at δ = {self.delta:.3g} certified (confidence {percent(self.confidence)})"
+
+    @property
+    def undecided(self) -> str:
+        """Why a claim is neither refuted nor not refuted, as a clause; empty otherwise."""
+        return explain_undecided(self, "canaries")
 
     def document(self) -> Document:
         curve, at = self.curve_epsilon_lower, f"nats at δ = {self.delta:.3g}"
         largest = "" if self.curve_lower is None else f": that of {self.curve_lower} is false"
+        claimed = (self.epsilon or 0.0) if self.refuted else 0.0
         rows = [
             ("claim", "" if self.epsilon is None else f"({nats(self.epsilon)}, {self.delta:.3g})"),
             ("curve", "" if self.curve is None else str(self.curve)),
-            ("certified", f"ε ≥ {nats(self.epsilon_lower)} {at}"),
+            ("certified", f"{describe_lower(self.epsilon_lower, claimed or None)} {at}"),
             ("for the curve", "" if curve is None else f"ε ≥ {nats(curve)} {at}, among its family{largest}"),
             ("confidence", percent(self.confidence)),
             ("ceiling", f"ε ≥ {nats(self.ceiling)} nats, had every guess been right"),
             ("canaries", f"{self.canaries:,}, each in the data by a fair coin"),
             ("guesses", f"{self.right:,} of {self.guesses:,} right, of the most extreme scores"),
         ]
-        claims = [f"no claim of ε < {nats(self.epsilon_lower)} holds"] if self.epsilon_lower else []
-        if curve:
+        claims = ["the claim is false"] if self.refuted else []
+        if is_visibly_above(self.epsilon_lower, claimed):
+            claims.append(f"no claim of ε < {nats(self.epsilon_lower)} holds")
+        if curve and is_visibly_above(curve, claimed):
             claims.append(f"no privacy curve of this family below ε = {nats(curve)} holds")
         meaning = f"With confidence {percent(self.confidence)}, {', and '.join(claims)}."
         if not claims:
             meaning = "These guesses certify no loss of privacy. That is no proof of privacy."
+        if self.undecided:
+            meaning += f" Undecided: {self.undecided}."
         (row,) = self.list_rows()
         bars = [row.bounds]
         if curve is not None:
@@ -111,6 +122,7 @@ class OneRunCertificate(Report):
                 games=self.canaries,
                 ceiling=self.ceiling,
                 refuted=self.refuted,
+                undecided=self.undecided,
             )
         ]
 

@@ -19,10 +19,10 @@ from audits.api.user_data import read_data
 from audits.counted_warnings import tally_warnings
 from audits.interrupts import return_unless_interrupted
 from audits.registry.match import change_claim, read_claim, resolve_claim, resolve_curve
-from audits.registry.other_relation import OTHER, change_relation, is_chosen, judge_refutation
 from audits.registry.players import GivenLearner, choose_learner, configure_learner
 from audits.registry.suggestions import explain_arguments
 from audits.runs.limits import Limits
+from audits.runs.other_relation import OtherTest, apply_decision, decide_relation, is_chosen
 from audits.runs.workers import Workers
 
 
@@ -77,7 +77,7 @@ def search(
     learner, asked["learner"] = choose_learner(learner, make, asked["learner"])
     sample, asked = read_data(learner, data, None, asked, neighbours, user)
     asked = claim_for_function(learner, asked, epsilon, delta)
-    player = configure_learner(learner, asked["learner"], sample)
+    player = configured = configure_learner(learner, asked["learner"], sample)
     if reports_loss(player) and epsilon is None:
         few = {name: value for name, value in (("games", games),) if value is not None}
         tried = min(examples or ODOMETER_EXAMPLES, ODOMETER_EXAMPLES)
@@ -89,7 +89,9 @@ def search(
             raise InvalidArgument(f"{name} must be a number", value=value)
     claimed = change_claim(read_claim(player), epsilon, delta, curve)
 
-    def play(player: Learner, claim: Claim, max_calls: int | None, max_seconds: float | None) -> SearchResult:
+    chosen = is_chosen(learner, asked["learner"]) if relation_chosen is None else relation_chosen
+
+    def play(player: Learner, claim: Claim, limits: Limits) -> SearchResult:
         return search_adversary(
             player,
             protocol=protocol,
@@ -101,36 +103,45 @@ def search(
             seed=seed,
             jobs=jobs,
             watch=progress,
-            max_calls=max_calls,
-            max_seconds=max_seconds,
+            max_calls=limits.max_calls,
+            max_seconds=limits.max_seconds,
             announce=announce,
             bits=bits,
+            relation_chosen=chosen or player is not configured,
         )
 
     with Limits(max_calls, max_seconds) as limits:
-        result = play(player, claimed, max_calls, max_seconds)
-        chosen = is_chosen(learner, asked["learner"]) if relation_chosen is None else relation_chosen
+        result = play(configured, claimed, limits)
         if not chosen:
             result = _play_other_relation(result, play, limits)
         return return_unless_interrupted(result)
 
 
 def _play_other_relation(
-    result: SearchResult, play: Callable[..., SearchResult], limits: Limits
+    result: SearchResult, play: Callable[[Learner, Claim, Limits], SearchResult], limits: Limits
 ) -> SearchResult:
     """The result with what a search for records that are added or removed says, if it may explain it."""
-    if result.verdict is None or not result.refuted:
-        return result
-    bound = result.verdict.epsilon_lower
-    player = change_relation(result.learner, result.claim, bound)
-    if player is None:
+    if result.verdict is None or not result.refuted or result.interrupted:
         return result
 
-    def play_other() -> tuple[float | None, str]:
-        claim = attrs.evolve(result.claim, neighbours=OTHER)
-        other = play(player, claim, limits.whole_calls_left, limits.seconds_left)
-        found = None if other.verdict is None else other.verdict.epsilon_lower
-        return found, f"a search found nothing in {other.examples:,} adversaries"
+    def play_other(player: Learner, claim: Claim, left: Limits) -> OtherTest:
+        other = play(player, claim, left)
+        if other.interrupted and not other.refuted:
+            raise KeyboardInterrupt
+        return OtherTest(
+            epsilon_lower=other.verdict.epsilon_lower if other.verdict is not None else None,
+            tried=f"a search found nothing in {other.examples:,} adversaries",
+            undecided=other.undecided,
+        )
 
-    refuted, note = judge_refutation(bound, result.claim, play_other)
-    return attrs.evolve(result, refuted=refuted, relation_note=note)
+    decision = decide_relation(result.learner, result.claim, result.verdict.epsilon_lower, play_other, limits)
+    if decision is None:
+        return result
+    return attrs.evolve(
+        result,
+        refuted=decision.refuted,
+        verdict=apply_decision(result.verdict, decision),
+        relation_note=decision.note,
+        undecided=decision.undecided,
+        interrupted=decision.interrupted,
+    )

@@ -1,9 +1,10 @@
 """The command line, `arena`.
 
 Exit status: 0 done, and nothing refuted; 2 invalid usage, too little memory, or output that cannot be
-written; 3 a claim is refuted, or `arena runs verify` finds a block that differs; 130 interrupted, by Ctrl-C,
-SIGTERM or SIGHUP; 1 an unexpected error. Every error is one line on standard error; `--debug` shows the
-traceback.
+written; 3 a claim is refuted, or `arena runs verify` finds a block that differs; 4 undecided: the games could
+not have refuted the claim, or what they show depends on a neighbouring relation that nobody chose; 130
+interrupted, by Ctrl-C, SIGTERM or SIGHUP; 1 an unexpected error. Every error is one line on standard error;
+`--debug` shows the traceback.
 
 A command is imported when it is called, so that `arena --help` answers at once.
 """
@@ -35,7 +36,7 @@ from audits.interrupts import arrived, handle_signal
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 _PLAYING = ("play", "audit", "search", "survey", "race", "tournament")
-INVALID_USAGE, REFUTED, INTERRUPTED = 2, 3, 130
+INVALID_USAGE, REFUTED, UNDECIDED, INTERRUPTED = 2, 3, 4, 130
 _UNPLAYED = "no games were finished that could be reported"
 _UNFINISHED = "the command was not finished"
 _LARGE = "the data, the sizes of the players (--set), --rounds or --jobs"

@@ -15,8 +15,7 @@ import click
 from click.core import ParameterSource
 
 from arena import InvalidArgument, OneRun, PlayerError
-from audits.api.audit import add_other_relation
-from audits.cli import INTERRUPTED, REFUTED
+from audits.cli import INTERRUPTED, REFUTED, UNDECIDED
 from audits.cli.options import (
     DataOptions,
     LedgerOption,
@@ -35,10 +34,17 @@ from audits.cli.options import (
 )
 from audits.cli.output import Output, Quiet, ResultFiles, format_command, print_note
 from audits.data.output_files import check_output_file
-from audits.registry.other_relation import OTHER, is_chosen
 from audits.registry.user_files import UsedFiles
 from audits.runs.blocks import plan_audit
 from audits.runs.limits import CHECKING_CALLS, Limits, check_enough
+from audits.runs.other_relation import (
+    OTHER,
+    apply_decision,
+    decide_audit,
+    is_chosen,
+    is_open,
+    record_decision,
+)
 from audits.runs.plan import Plan, list_arguments
 from audits.runs.run import RunProgress
 from audits.runs.run import run as run_plan
@@ -138,8 +144,8 @@ def audit(
 
     The claim under test is the learner's own unless --epsilon or --delta names another. The bound, in nats,
     is valid at any time, also if the audit is stopped early. After a failure or an interruption the figures
-    so far are printed. Exit status: 0 not refuted, 3 refuted, 2 invalid usage or a disk failure, 130
-    interrupted.
+    so far are printed. Exit status: 0 not refuted, 3 refuted, 4 undecided, since there were too few games, or
+    nobody chose the neighbouring relation, 2 invalid usage or a disk failure, 130 interrupted.
 
     \b
     Examples:
@@ -168,30 +174,29 @@ def audit(
         output,
         ledger=storage.ledger,
         command=format_command(left_out=list_options(LimitOptions)),  # a run that is resumed has its own
-        complete=lambda verdict: _play_other_relation(verdict, plan, game, asked, run, workers),
+        play_other=plan_other_relation(plan, game, asked, workers),
     )
 
 
-def _play_other_relation(
-    verdict: Verdict,
-    plan: Plan,
-    game: MatchOptions,
-    asked: PlanOptions,
-    run: RunOptions,
-    workers: WorkerOptions,
-) -> Verdict:
-    """The verdict with what an audit of added or removed records says, if nobody chose a relation."""
+def plan_other_relation(
+    plan: Plan, game: MatchOptions, asked: PlanOptions, workers: WorkerOptions
+) -> Callable[[Limits], Verdict] | None:
+    """What plays the same audit for added or removed records within limits, if nobody chose a relation and
+    that one may explain a refutation."""
     given = parse_settings([*game.settings])["learner"]
-    if game.neighbour is not None or game.neighbours is not None or is_chosen(game.learner, given):
-        return verdict
+    chosen = game.neighbour is not None or game.neighbours is not None or is_chosen(game.learner, given)
+    if chosen or not is_open(plan):
+        return None
 
-    def play() -> Verdict:
+    def play(left: Limits) -> Verdict:
         match = attrs.evolve(game, neighbours=str(OTHER)).build()  # type: ignore[misc]  # an option record
         other = plan_audit(match, seed=game.seed, **asked.arguments())[0]
-        with Limits(run.max_calls, run.max_seconds) as limits:
-            return run_plan(other, jobs=workers.build(), limits=limits)
+        if other.learner.one_call_a_game:
+            check_enough(left.max_calls, CHECKING_CALLS)
+        with left:
+            return run_plan(other, jobs=workers.build(), limits=left)
 
-    return add_other_relation(verdict, plan.learner, play)
+    return play
 
 
 def make_plan(game: MatchOptions, asked: PlanOptions, output: Quiet, files: UsedFiles) -> Plan:
@@ -217,10 +222,10 @@ def execute_plan(
     *,
     ledger: str | None,
     command: str,
-    complete: Callable[[Verdict], Verdict] = lambda verdict: verdict,
+    play_other: Callable[[Limits], Verdict] | None,
 ) -> int:
-    """Play a plan, whose players come from `files`, print the verdict, and return the exit status. complete:
-    adds to a verdict before it is printed."""
+    """Play a plan, whose players come from `files`, print the verdict, and return the exit status.
+    play_other: as of `plan_other_relation`."""
     if run.key is not None and ledger is None:
         raise click.UsageError("--key signs a ledger, so it needs --ledger FILE.")
     options: dict[str, Any] = {"jobs": workers, "command": command, "files": files, "key": run.load_key()}
@@ -252,6 +257,7 @@ def execute_plan(
                         all_estimators=run.estimators,
                         limits=limits,
                         announce=output.print_cost,
+                        relation_chosen=play_other is None,
                         **options,
                     )
         except PlayerError as error:
@@ -263,7 +269,11 @@ def execute_plan(
             if stopped.verdict is not None and stopped.verdict.games:
                 output.print_result(stopped.verdict)
             raise
-        verdict = complete(verdict)
+        if play_other is not None:
+            decision = decide_audit(verdict, plan.learner, play_other, limits)
+            if ledger is not None:
+                record_decision(ledger, plan, decision, options["key"])
+            verdict = apply_decision(verdict, decision)
         output.print_result(verdict)
         if run.plot is not None and ledger is not None:
             from audits.runs.run_page import RecordedRun  # few audits have a chart
@@ -280,7 +290,9 @@ def execute_plan(
 
 def get_exit_status(verdict: Verdict) -> int:
     """The exit status of a verdict."""
-    return INTERRUPTED if verdict.interrupted else REFUTED if verdict.refuted else 0
+    if verdict.interrupted:
+        return INTERRUPTED
+    return REFUTED if verdict.refuted else UNDECIDED if verdict.undecided else 0
 
 
 def _play_part(
@@ -335,7 +347,7 @@ def _audit_one_run(
     run.write_files(result)
     if run.html is not None:
         result.to_html(run.html)
-    return REFUTED if result.refuted else 0
+    return REFUTED if result.refuted else UNDECIDED if result.undecided else 0
 
 
 def read_key(path: str) -> bytes:

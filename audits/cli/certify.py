@@ -10,7 +10,7 @@ from arena import InvalidArgument
 from audits.api.certify import Certificate
 from audits.api.certify import certify as certify_games
 from audits.api.one_run import OneRunCertificate, certify_one_run
-from audits.cli import REFUTED
+from audits.cli import REFUTED, UNDECIDED
 from audits.cli.options import argument, file_option, option, option_groups, option_record, plan_option
 from audits.cli.output import Output, ResultFiles
 from audits.data.csv_files import load_scores
@@ -66,7 +66,7 @@ def certify(given: ScoreOptions, claim: CertifiedClaim, files: ResultFiles, outp
 
     Either each line is the score of an independent game of world 0 or 1 (--world), or of one canary of a
     single run (--included). A thousand canaries or more certify something. Exit status: 0 no claim is
-    refuted, 3 the claim is refuted, 2 invalid usage.
+    refuted, 3 the claim is refuted, 4 so few scores could not refute it, 2 invalid usage.
 
     \b
     Examples:
@@ -96,4 +96,4 @@ def certify(given: ScoreOptions, claim: CertifiedClaim, files: ResultFiles, outp
     files.write_files(result)
     if claim.html is not None:
         result.to_html(claim.html)
-    return REFUTED if result.refuted else 0
+    return REFUTED if result.refuted else UNDECIDED if result.undecided else 0

@@ -14,7 +14,7 @@ from audits.adversary_search import SPACES
 from audits.adversary_search.adversary_search import ERROR, SearchProgress
 from audits.adversary_search.odometer_search import OdometerResult, reports_loss
 from audits.api.search import search as search_adversary
-from audits.cli import INTERRUPTED, REFUTED
+from audits.cli import INTERRUPTED, REFUTED, UNDECIDED
 from audits.cli.completion import complete_learners
 from audits.cli.options import (
     DataOptions,
@@ -34,8 +34,8 @@ from audits.cli.output import Output, ResultFiles
 from audits.data.output_files import check_output_file
 from audits.interrupts import Interrupted
 from audits.registry.match import load_data, resolve_claim
-from audits.registry.other_relation import is_chosen
 from audits.registry.players import configure_learner
+from audits.runs.other_relation import is_chosen
 
 
 @option_record
@@ -90,8 +90,8 @@ def search(asked: SearchOptions, files: ResultFiles, workers: WorkerOptions, out
     Adversaries are generated at random. The first whose games are evidence against the claim is simplified
     as far as possible, and then confirmed on fresh games. The whole search refutes a true claim with
     probability at most 1 minus --confidence. Printed are the verdict, the smallest game side by side in both
-    worlds, and its adversary as a file of Python. Exit status: 0 nothing found, 3 refuted, 2 invalid usage,
-    130 interrupted.
+    worlds, and its adversary as a file of Python. Exit status: 0 nothing found, 3 refuted, 4 undecided, since
+    a limit left too few games, or nobody chose the neighbouring relation, 2 invalid usage, 130 interrupted.
 
     \b
     Examples:
@@ -160,4 +160,6 @@ def search(asked: SearchOptions, files: ResultFiles, workers: WorkerOptions, out
         Path(asked.file).write_text(result.source, encoding="utf-8")
     output.print_result(result)
     files.write_files(result)
-    return REFUTED if result.refuted else INTERRUPTED if result.interrupted else 0
+    if result.interrupted and not result.refuted:
+        return INTERRUPTED
+    return REFUTED if result.refuted else UNDECIDED if result.undecided else 0

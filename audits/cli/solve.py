@@ -6,7 +6,7 @@ import click
 
 from audits.api.solve import DEFAULT_ROUNDS
 from audits.api.solve import solve as solve_game
-from audits.cli import REFUTED
+from audits.cli import REFUTED, UNDECIDED
 from audits.cli.completion import complete_learners
 from audits.cli.options import (
     MatchOptions,
@@ -82,8 +82,8 @@ def solve(game: SolvedGame, files: SolutionFiles, output: Output) -> int:
     what it has seen. So the claim is proved or refuted for these two datasets, and the best adversary is
     known. LEARNER must declare the distribution of its answers, online of its hypotheses, or of what it
     publishes of a stream. Time and memory grow quickly with T where answers depend on earlier ones. An
-    interruption (Ctrl-C) gives the longest game that was solved. Exit status: 0 the claim is not refuted, 3
-    refuted, 2 invalid usage.
+    interruption (Ctrl-C) gives the longest game that was solved. Exit status: 0 the claim is proved or
+    bracketed, 3 refuted, 4 neither, 2 invalid usage.
 
     \b
     Examples:
@@ -121,7 +121,7 @@ def solve(game: SolvedGame, files: SolutionFiles, output: Output) -> int:
     for path, write in writers:
         if path is not None:
             write(path)
-    return REFUTED if solution.outcome is Outcome.REFUTED else 0
+    return {Outcome.REFUTED: REFUTED, Outcome.OPEN: UNDECIDED}.get(solution.outcome, 0)
 
 
 @option_record

@@ -6,7 +6,7 @@ import attrs
 import click
 
 from audits.adversary_search.adversary_search import ERROR
-from audits.cli import INTERRUPTED, REFUTED
+from audits.cli import INTERRUPTED, REFUTED, UNDECIDED
 from audits.cli.options import (
     REAL,
     LedgerOption,
@@ -68,8 +68,8 @@ def survey(asked: SurveyOptions, output: Output) -> int:
     Each entry of the catalogue is audited in a process of its own, which may hang or crash. Printed are the
     claims that are refuted, the others with the loss that would have been found, and what could not be
     audited and why. LIBRARY may be a file that --json has printed, too: that survey is shown again, and
-    compared. Exit status: 0 nothing refuted, 3 refuted (with --against: and not before), 2 invalid usage or
-    nothing could be audited, 130 interrupted.
+    compared. Exit status: 0 nothing refuted, 3 refuted (with --against: and not before), otherwise 4 if a
+    claim is undecided, 2 invalid usage or nothing could be audited, 130 interrupted.
 
     \b
     Examples:
@@ -102,4 +102,6 @@ def survey(asked: SurveyOptions, output: Output) -> int:
     if asked.html is not None:
         result.to_html(asked.html)
     output.print_result(result)
-    return REFUTED if result.alarming else INTERRUPTED if result.interrupted else 0
+    if result.alarming:
+        return REFUTED
+    return INTERRUPTED if result.interrupted else UNDECIDED if result.undecided else 0

@@ -34,6 +34,7 @@ from audits.data.drawn_values import (
     list_independent,
     order_values,
 )
+from audits.data.output_files import check_extra
 
 Strategy = st.SearchStrategy[Any]
 
@@ -106,6 +107,8 @@ def _check_name(name: str, names: Sequence[str]) -> None:
 
 
 def _make_table_form(pools: Mapping[str, Sequence[Any]], library: str, types: Mapping[str, Any]) -> Form:
+    if library in (PANDAS, POLARS):
+        check_extra(f"a table of {library}", library, extra=library)
     if library == PANDAS:
         import pandas as pd
 
@@ -311,7 +314,18 @@ def _make_runs(rows: list[Any]) -> list[tuple[Any, int]]:
 
 def infer_schema(data: Any, other: Any = None, **options: Any) -> Schema:
     """The schema of data like an example and, if there are two, of both. Raises: InvalidArgument for data of
-    an unknown kind, or two of different kinds."""
+    an unknown kind or without records, or two of different kinds."""
+    schema = _infer_schema(data, other, **options)
+    if not schema.examples:
+        raise InvalidArgument(
+            "data must hold a record, since others are drawn like it",
+            value=f"an empty {type(data).__name__}",
+            remedy="Give data with records, or a schema, such as audits.table(age=st.integers(0, 120)).",
+        )
+    return schema
+
+
+def _infer_schema(data: Any, other: Any = None, **options: Any) -> Schema:
     form = _find_form(data)
     if isinstance(form, PandasForm) and other is not None and find_library(other) == PANDAS:
         form = PandasForm.of(data, indexed=not (has_plain_index(data) and has_plain_index(other)))
@@ -320,7 +334,7 @@ def infer_schema(data: Any, other: Any = None, **options: Any) -> Schema:
     parts = []
     if isinstance(form, TablesForm):
         parts = [
-            (name, infer_schema(part, None if other is None else other[name])) for name, part in data.items()
+            (name, _infer_schema(part, None if other is None else other[name])) for name, part in data.items()
         ]
     columns = _list_columns(form, rows)
     return Schema(form=form, examples=examples, columns=columns, parts=_keep_parts(parts), **options)

@@ -60,7 +60,8 @@ class VersionHistory:
 class ClaimStatus:
     """A claim on the version of its code that was met last.
 
-    state: "refuted", "not refuted", "failed" or "not played". evidence, needed: against it, in nats, so far
+    state: "refuted", "not refuted", "undecided", if its games would have shown no loss, "failed" or "not
+    played". evidence, needed: against it, in nats, so far
     and for it to be refuted. error: the probability, at most, that the claim is ever reported false while it
     is true. games: in each world. shown_factor: a loss of so many times the claim, shown as by randomised
     response, would have been seen with probability 90 %; None if none would. adversary: of the last night.
@@ -87,6 +88,11 @@ class ClaimStatus:
     def refuted(self) -> bool:
         """Whether it is reported false."""
         return self.state == "refuted"
+
+    @property
+    def undecided(self) -> bool:
+        """Whether it is not refuted, and its games would have shown no loss."""
+        return self.state == "undecided"
 
     def describe_power(self) -> str:
         """The loss that its games would have shown."""
@@ -138,6 +144,11 @@ class MonitorReport(Report):
         return tuple(claim for claim in self.claims if claim.refuted)
 
     @property
+    def undecided(self) -> tuple[ClaimStatus, ...]:
+        """The claims that are not refuted, and of which too few games were played to show any loss."""
+        return tuple(claim for claim in self.claims if claim.undecided)
+
+    @property
     def failed(self) -> tuple[ClaimStatus, ...]:
         """The claims that could not be played."""
         return tuple(claim for claim in self.claims if claim.failure)
@@ -147,6 +158,8 @@ class MonitorReport(Report):
         total = count_things(len(self.claims), "claim")
         text = f"{total}, none refuted" if not self.refuted else f"{len(self.refuted)} of {total} refuted"
         text += _list_names(self.refuted)
+        if self.undecided:
+            text += f"; {len(self.undecided)} undecided{_list_names(self.undecided)}"
         if self.failed:
             text += f"; {len(self.failed)} failed{_list_names(self.failed)}"
         return text + ("; interrupted" if self.interrupted else "")
@@ -176,13 +189,20 @@ class MonitorReport(Report):
         return Document(parts=parts)
 
     def _conclude(self) -> Conclusion:
-        word = "Refuted" if self.refuted else "Not refuted"
+        played = [claim for claim in self.claims if claim.state == "not refuted"]
+        word = "Refuted" if self.refuted else "Not refuted" if played else "Undecided"
         names = ", ".join(claim.name for claim in self.refuted)
-        explanation = (
-            f"the games show that these claims are false: {names}."
-            if self.refuted
-            else "no claim is shown to be false. This does not prove privacy."
-        )
+        if self.refuted:
+            explanation = f"the games show that these claims are false: {names}."
+        elif played:
+            explanation = "no claim is shown to be false. This does not prove privacy."
+        else:
+            explanation = "no claim was played with enough games to show a loss."
+        unplayed = [
+            claim.name for claim in self.claims if claim.state in ("undecided", "not played", "failed")
+        ]
+        if unplayed and (self.refuted or played):
+            explanation += f" Nothing is said of {', '.join(unplayed)}."
         meaning = (
             "The probability that this store ever reports a claim false on a version of the code on which it "
             f"is true is at most {self.error:g}, over all claims, nights and versions. The loss seen is "
@@ -207,6 +227,8 @@ class MonitorReport(Report):
         if self.failed or not any(claim.nights for claim in self.claims):
             text = f"{len(self.failed)} failed" if self.failed else "not played"
             return draw_badge(text, "failed")
+        if self.undecided:
+            return draw_badge(f"{len(self.undecided)} of {len(self.claims)} undecided", "none")
         return draw_badge(f"{len(self.claims)} not refuted", "not refuted")
 
 
@@ -236,9 +258,18 @@ def _describe_claim(store: Store, name: str, failure: str, place: tuple[str, int
             line=line,
         )
     nights = [night for night in version.nights if night.counts]
-    state = "not refuted" if nights else "not played"
-    state = "refuted" if version.refuted else "failed" if failure else state
     needed = store.compute_threshold(version)
+    shown_factor = None
+    if nights:
+        shown_factor = find_shown_factor(
+            version.games,
+            epsilon=version.epsilon,
+            delta=version.delta,
+            threshold=needed,
+            has_curve=version.has_curve,
+        )
+    state = "not played" if not nights else "undecided" if shown_factor is None else "not refuted"
+    state = "refuted" if version.refuted else "failed" if failure else state
     return ClaimStatus(
         name=name,
         statement=version.statement,
@@ -248,15 +279,7 @@ def _describe_claim(store: Store, name: str, failure: str, place: tuple[str, int
         error=error,
         games=version.games,
         nights=len(nights),
-        shown_factor=find_shown_factor(
-            version.games,
-            epsilon=version.epsilon,
-            delta=version.delta,
-            threshold=needed,
-            has_curve=version.has_curve,
-        )
-        if nights
-        else None,
+        shown_factor=shown_factor,
         adversary=nights[-1].adversary if nights else "",
         failure=failure,
         counterexample=version.counterexample,

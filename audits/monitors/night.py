@@ -324,11 +324,11 @@ class _Night:
 
     def _describe_refutation(self, plan: Plan, verdict: Verdict) -> str:
         """What refutes the claim, and how to play it again, by a file that is written for it."""
-        bound = min(verdict.epsilon_lower, self._claim.epsilon)  # earlier nights bet on the claim alone
         players = verdict.players
         if isinstance(plan.adversary, Script):
             players = attrs.evolve(players, adversary_set="found by a search")
-        verdict = attrs.evolve(verdict, epsilon_lower=bound, players=players)
+        # Earlier nights bet on the claim alone, which they may have refuted together with this one.
+        verdict = attrs.evolve(verdict, refuted=True, epsilon_lower=self._claim.epsilon, players=players)
         refutation = Refutation(plan=plan, verdict=verdict)
         try:
             return refutation.describe(refutation.save(self._plan.file))[:_MAX_COUNTEREXAMPLE]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
+import os
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import ParamSpec, TypeVar
 
 from arena.errors import ArenaError, InvalidArgument
+from arena.settings import check_value, whole, yes_or_no
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -57,6 +59,16 @@ def check_labels(labels: Sequence[str]) -> None:
             )
 
 
+# Arguments that mean the same in every verb, by what they must be.
+_WHOLE = ("games", "examples", "max_calls", "rounds", "canaries", "seed")
+_FLAGS = (
+    *("until_refuted", "fixed_games", "faults", "estimators", "bits", "log_ratios"),
+    *("allow_underpowered", "relation_chosen"),
+)
+_FUNCTIONS = ("progress", "announce", "watch", "make")
+_PATHS = ("ledger", "store")
+
+
 def explain_arguments(verb: Callable[P, R]) -> Callable[P, R]:
     """Let a function say how it is called when it gets too many arguments by position, or an unknown name."""
     signature = inspect.signature(verb)
@@ -79,6 +91,23 @@ def explain_arguments(verb: Callable[P, R]) -> Callable[P, R]:
                     f"Its arguments are: {', '.join(signature.parameters)}. Settings of players are given as "
                     "settings={name: value}."
                 )
+        for name, value in kwargs.items():
+            _check_kind(name, value)
         return verb(*args, **kwargs)
 
     return call
+
+
+def _check_kind(name: str, value: object) -> None:
+    """Refuse a value that is no whole number, function, path or truth value where every verb takes one of
+    these by this name. Raises: InvalidArgument."""
+    if value is None:
+        return
+    if name in _WHOLE:
+        check_value(name, value, whole)
+    elif name in _FLAGS:
+        check_value(name, value, yes_or_no)
+    elif name in _FUNCTIONS and not callable(value):
+        raise InvalidArgument(f"{name} must be a function", value=value, remedy=f"Write {name}=print.")
+    elif name in _PATHS and not isinstance(value, str | os.PathLike):
+        raise InvalidArgument(f"{name} must be the path of a file", value=value, remedy="Give it as text.")

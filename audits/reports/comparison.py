@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import attrs
 
 from arena import InvalidArgument
-from audits.reports.formatting import percent
+from audits.reports.formatting import is_visibly_above, percent
 from audits.reports.json_form import to_data
 from audits.reports.plots import Picture
 from audits.reports.report import Document, Part, Prose, Report, Table
@@ -27,8 +27,10 @@ class Comparison(Report):
 
     @property
     def headline(self) -> str:
-        refuted = sum(row.refuted is True for row in self.rows)
-        return f"{len(self.rows):,} results, {refuted:,} of them refuted"
+        verdicts = [_name_verdict(row) for row in self.rows]
+        undecided = verdicts.count("undecided")
+        end = f", {undecided:,} undecided" if undecided else ""
+        return f"{len(self.rows):,} results, {verdicts.count('refuted'):,} of them refuted{end}"
 
     def document(self) -> Document:
         known = [*map(_format_row, self.rows)]
@@ -39,7 +41,7 @@ class Comparison(Report):
         picture = Picture.of_bounds(
             [row.bounds for row in self.rows],
             "Certified and claimed ε",
-            "A bar that passes its mark refutes the claim. On the right, both figures",
+            "Bars that refute their claims have a colour of their own. On the right, both figures",
         )
         parts: list[Part] = [table, Prose(_explain(self.rows))]
         return Document(parts=parts, picture=picture)
@@ -64,6 +66,12 @@ def compare(results: Iterable[Report] | Mapping[str, Report]) -> Comparison:
     >>> [round(row.epsilon_lower, 3) for row in audits.compare(both).rows]
     [0.1, 0.02]
     """
+    if not isinstance(results, Iterable):
+        raise InvalidArgument(
+            "compare takes several results of audits",
+            value=results,
+            remedy="Write compare([verdict, report]).",
+        )
     named = [*results.items()] if isinstance(results, Mapping) else [(None, result) for result in results]
     for _, result in named:
         if not isinstance(result, Report):
@@ -83,7 +91,11 @@ def compare(results: Iterable[Report] | Mapping[str, Report]) -> Comparison:
 
 def _format_row(row: ResultRow) -> list[str]:
     lower, upper = (None if x is None else f"{x:.4g}" for x in (row.epsilon_lower, row.epsilon_upper))
-    bound = f"≥ {lower}" if upper is None else lower if lower == upper else f"{lower} to {upper}"
+    is_above = row.claim_epsilon is None or is_visibly_above(row.epsilon_lower or 0.0, row.claim_epsilon)
+    sign = (
+        "≥" if is_above or not row.refuted or (row.epsilon_lower or 0.0) < (row.claim_epsilon or 0.0) else ">"
+    )
+    bound = f"{sign} {lower}" if upper is None else lower if lower == upper else f"{lower} to {upper}"
     return [
         row.mechanism,
         row.method,
@@ -93,8 +105,14 @@ def _format_row(row: ResultRow) -> list[str]:
         "exact" if row.confidence is None else percent(row.confidence),
         "" if row.games is None else f"{row.games:,}",
         "" if row.ceiling is None else f"{row.ceiling:.4g}",
-        "" if row.refuted is None else "refuted" if row.refuted else "not refuted",
+        _name_verdict(row),
     ]
+
+
+def _name_verdict(row: ResultRow) -> str:
+    if row.refuted is None:
+        return ""
+    return "refuted" if row.refuted else "undecided" if row.undecided else "not refuted"
 
 
 def _explain(rows: Iterable[ResultRow]) -> str:

@@ -48,6 +48,19 @@ def nats(epsilon: float) -> str:
     return f"{epsilon:.4g}"
 
 
+def describe_lower(bound: float, refuted: float | None = None) -> str:
+    """A certified lower bound on ε. refuted: the ε of a claim that is refuted. A bound that looks no larger
+    in these digits is written as more than the claim, which is false, too."""
+    if refuted is None or bound < refuted or is_visibly_above(bound, refuted):
+        return f"ε ≥ {nats(bound)}"
+    return f"ε > {refuted:.10g}"
+
+
+def is_visibly_above(bound: float, claimed: float) -> bool:
+    """Whether a bound is above a claimed ε in the digits in which both are written."""
+    return float(nats(bound)) > max(claimed, float(nats(claimed)))
+
+
 def describe_validity(fixed_games: bool) -> str:
     """At which number of games a bound holds, after its confidence; empty if at all of them."""
     return ", valid at this number of games only, fixed beforehand" if fixed_games else ""

@@ -47,7 +47,7 @@ class ResultRow:
     claim_epsilon, claim_delta: the claim under test. epsilon_lower, epsilon_upper: bounds on ε in nats at
     `delta`, with this confidence, or computed if it is None. games: in each world.
     ceiling, detectable: the power of the games: the most that they could have certified, and the loss that
-    would have been found with probability 90 %.
+    would have been found with probability 90 %. undecided: why the claim is neither refuted nor not refuted.
     """
 
     mechanism: str
@@ -64,6 +64,7 @@ class ResultRow:
     ceiling: float | None = None
     detectable: float | None = None
     refuted: bool | None = None
+    undecided: str = ""
 
     @staticmethod
     def describe_claim(claim: Claim) -> dict[str, Any]:

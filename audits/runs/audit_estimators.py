@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from math import exp, inf, log, log1p
+from typing import TYPE_CHECKING
 
-from arena import Claim
+from arena.privacy_curves import PrivacyCurve
 from audits.distinguishers.learned_distinguisher import DistinguisherTraining
 from audits.distinguishers.view_features import Block, ViewCounts
 from audits.runs.plan import Plan, PlanSettings
@@ -22,19 +23,33 @@ from audits.statistics.score_pairs import PairCounts
 if TYPE_CHECKING:
     from audits.runs.ledger import Ledger
 
+_LEARNING = 2  # times as many games as a perfect adversary needs, by which a slower one has learned to bet
 # Of all games, the share by which a distinguisher is chosen, and at a fixed number of games, where only the
 # other games count.
 _CHOOSING_SHARE, _FIXED_CHOOSING_SHARE = 0.4, 0.2
 
 
+def find_explained(epsilon: float, delta: float, curve: PrivacyCurve | None = None) -> float:
+    """The largest loss in nats, where one record is replaced, that a true claim for records that are added or
+    removed allows: 2ε, as a replaced record is one removed and one added. With a δ, or as a curve, the claim
+    allows a larger δ there, and so bounds no ε at its own."""
+    return 2 * epsilon if curve is None and delta == 0 else inf
+
+
 class AuditEstimators:
     """The test of a plan's claim, and its estimators. Update them with the plan's blocks in order.
 
-    all_estimators: include those that only a report shows; they take as long again.
+    all_estimators: include those that only a report shows; they take as long again. relation_chosen: whether
+    somebody chose the neighbouring relation; if not, a run until the claim is refuted goes on until its bound
+    exceeds what another relation explains, or hardly will.
     """
 
-    def __init__(self, plan: PlanSettings, *, all_estimators: bool = False) -> None:
+    def __init__(
+        self, plan: PlanSettings, *, all_estimators: bool = False, relation_chosen: bool = True
+    ) -> None:
         self.plan = plan
+        self._explained = -inf if relation_chosen else find_explained(plan.epsilon, plan.delta, plan.curve)
+        self._patience: float | None = None  # games after which a run goes on only if that is promising
         certifying: list[type[Estimator]] = [Guesses] if plan.fixed_games else []
         self._kinds = [*certifying, *ESTIMATORS] if all_estimators else certifying or [OneEvent]
         self._shows_all = all_estimators
@@ -52,7 +67,22 @@ class AuditEstimators:
     @property
     def done(self) -> bool:
         """Whether a run until the claim is refuted has ended."""
-        return self.plan.until_refuted and self.refuted
+        if not (self.plan.until_refuted and self.refuted):
+            return False
+        return self.epsilon_lower > self._explained or not self._may_exceed(self._explained)
+
+    def _may_exceed(self, explained: float) -> bool:
+        """Whether the games of the plan may still certify more than `explained`, as they came so far."""
+        if explained == inf:
+            return False
+        if self._patience is None:
+            perfect = -log(1 - self.plan.confidence) / log1p(exp(-explained))
+            self._patience = _LEARNING * max(self.games, perfect)
+        if self.games < self._patience:
+            return True
+        grid = self.betting.hypotheses
+        index = next(place for place in range(len(grid)) if grid.read_bound(place) > explained)
+        return self.betting.log_wealth[index] * self.plan.games >= self.betting.threshold * self.games
 
     @property
     def refuted(self) -> bool:
@@ -176,12 +206,11 @@ class AuditEstimators:
         # This bound is valid only at a number of games fixed beforehand.
         is_fixed = self.estimators and not (plan.until_refuted or interrupted or stopped)
         one_event = [one for one in self.estimators if isinstance(one, OneEvent)]
-        shared: dict[str, Any] = {"protects": notes.protects, "neighbours": notes.neighbours}
         return Verdict(
             learner=notes.learner,
             adversary=notes.adversary,
             protocol=notes.protocol,
-            claim=Claim(epsilon=plan.epsilon, delta=plan.delta, curve=curve, **shared),
+            claim=notes.make_claim(plan),
             refuted=refuted,
             epsilon_lower=epsilon_lower,
             curve_epsilon_lower=None if curve is None else on_curve.epsilon_lower,

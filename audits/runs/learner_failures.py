@@ -33,7 +33,13 @@ def warn_of_failures(learner: Learner, first: str, failures: int, tried: int, wh
 
 
 def refuse_failures(learner: Learner, first: str, where: str) -> NothingTested:
-    """The error for a learner that always failed. where: as "in all 64 first games"."""
+    """The error for a learner that always failed. first: what it raised; empty if there was no game. where:
+    as "in all 64 first games"."""
+    if not first:
+        return NothingTested(
+            f"no adversary could be made for {learner.own_name}, so nothing was tested. Give data with more "
+            "records or other values, or an adversary."
+        )
     return NothingTested(
         f"{learner.own_name} failed, or declined to play, {where}, so nothing was tested; first: {first}. "
         "Fix the learner, or set what it needs."

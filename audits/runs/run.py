@@ -63,13 +63,15 @@ def run(
     estimators: AuditEstimators | None = None,
     limits: Limits | None = None,
     announce: Callable[[str], None] | None = None,
+    relation_chosen: bool = True,
 ) -> Verdict:
     """Play the blocks of the plan that the ledger lacks, and return the verdict.
 
     jobs: number of processes, or `Workers`. ledger: a file that stores every finished block, so that a killed
     run can be resumed. watch: called after every block, in order. command: for the notes of a new ledger.
     files: what the players come from; a ledger that was begun with others is refused. key: signs the ledger.
-    estimators: to update with the blocks, in place of those of the plan.
+    estimators: to update with the blocks, in place of those of the plan. relation_chosen: as of
+    `AuditEstimators`; a new ledger notes it.
 
     limits: that end the run early, with a verdict marked `stopped`; the test is valid at any time. announce:
     called with what the run costs, if that is over ten seconds.
@@ -92,13 +94,15 @@ def run(
         announce_cost(plan.learner, 2 * plan.games, seconds, limits, announce, jobs=workers.jobs or 1)
     record = check_players(plan)
     workers = workers.choose_for(plan)
-    estimators = estimators or AuditEstimators(plan, all_estimators=all_estimators)
+    estimators = estimators or AuditEstimators(
+        plan, all_estimators=all_estimators, relation_chosen=relation_chosen
+    )
     played_now, interrupted = 0, False
     failure: RunStopped | None = None
     with (
         nullcontext()
         if ledger is None
-        else closing(open_ledger(ledger, plan, command, files, key)) as opened_ledger,
+        else closing(open_ledger(ledger, plan, command, files, key, relation_chosen)) as opened_ledger,
         closing(_iterate_blocks(plan, workers, opened_ledger, limits)) as blocks,
     ):
         try:
@@ -164,9 +168,14 @@ def _check_after(
 
 
 def open_ledger(
-    path: str | Path, plan: Plan, command: str | None, files: UsedFiles | None, key: bytes | None
+    path: str | Path,
+    plan: Plan,
+    command: str | None,
+    files: UsedFiles | None,
+    key: bytes | None,
+    relation_chosen: bool = True,
 ) -> Ledger:
-    """The ledger of a plan; a new ledger gets notes. files, key: as in `run`."""
+    """The ledger of a plan; a new ledger gets notes. files, key, relation_chosen: as in `run`."""
     from audits.runs.example_games import write_excerpt
     from audits.runs.ledger import Ledger  # with sqlite3, which only runs with a ledger need
 
@@ -174,7 +183,13 @@ def open_ledger(
         players = (plan.learner, plan.adversary, plan.referee)
         transcript, data = write_excerpt(*players, seed=plan.seed, faults=plan.faults)
         notes = RunNotes.from_plan(plan)
-        notes = attrs.evolve(notes, transcript=transcript, data=data, command=command or "")
+        notes = attrs.evolve(
+            notes,
+            transcript=transcript,
+            data=data,
+            command=command or "",
+            relation_chosen=relation_chosen,
+        )
         return attrs.asdict(notes)
 
     return Ledger.open(

@@ -20,6 +20,7 @@ from audits.distinguishers.view_features import Block
 from audits.runs.audit_estimators import AuditEstimators
 from audits.runs.ledger import Ledger
 from audits.runs.ledger.schema import log_of
+from audits.runs.other_relation import apply_decision, read_decision
 from audits.runs.plan import PlanSettings
 from audits.runs.verdict import RunNotes, Verdict
 from audits.statistics.betting import ceilings
@@ -76,13 +77,13 @@ def read_history(path: str | os.PathLike[str], watch: Watch | None = None) -> Ru
     """A run up to the first block that is missing. Raises: as `read_figures`."""
     with Ledger.read(path) as ledger:
         plan, (settings, notes) = ledger.plan, read_audit(ledger)
-        estimators = AuditEstimators(settings, all_estimators=True)
+        estimators = AuditEstimators(settings, all_estimators=True, relation_chosen=notes.relation_chosen)
         games, epsilon_lower, log_wealth, log_evidence = _update_from_ledger(estimators, ledger, watch)
     return RunHistory(
         plan=plan,
         settings=settings,
         notes=notes,
-        verdict=estimators.make_verdict(notes),
+        verdict=_make_verdict(estimators, notes),
         games=games,
         epsilon_lower=epsilon_lower,
         log_wealth=log_wealth,
@@ -92,13 +93,22 @@ def read_history(path: str | os.PathLike[str], watch: Watch | None = None) -> Ru
     )
 
 
+def _make_verdict(estimators: AuditEstimators, notes: RunNotes) -> Verdict:
+    """The verdict on the blocks of a ledger, with what it says of a relation that nobody chose."""
+    verdict = estimators.make_verdict(notes)
+    if not verdict.refuted:
+        return verdict
+    return apply_decision(verdict, read_decision(verdict.claim, verdict.epsilon_lower, notes))
+
+
 def read_figures(path: str | os.PathLike[str]) -> np.ndarray:
     """(4, B + 1): the rows games, epsilon_lower, log_wealth and log_evidence of `RunHistory`.
 
     Raises: InvalidArgument if the ledger cannot be read or contains no audit or no first block.
     """
     with Ledger.read(path) as ledger:
-        return _update_from_ledger(AuditEstimators(read_audit(ledger)[0]), ledger)
+        settings, notes = read_audit(ledger)
+        return _update_from_ledger(AuditEstimators(settings, relation_chosen=notes.relation_chosen), ledger)
 
 
 def _update_from_ledger(
@@ -130,7 +140,8 @@ class RunStatus:
     """The status of a run.
 
     games: in each world, in the ledger. games_tested: up to the first missing block; refuted, epsilon_lower:
-    the test on them. All three are None before the first block, or if no test was asked for.
+    the test on them. All three are None before the first block, or if no test was asked for. undecided: why a
+    refutation decides nothing, if nobody chose its relation and the ledger does not say what it means.
     running: another process has the ledger open; None if unknown. bytes: of the ledger and its log.
     """
 
@@ -146,6 +157,7 @@ class RunStatus:
     finished: bool
     running: bool | None
     bytes: int
+    undecided: str = ""
 
 
 class RunFollower:
@@ -165,7 +177,15 @@ class RunFollower:
     def make_verdict(self) -> Verdict | None:
         """The verdict on the blocks read so far, if any. Slow after many blocks."""
         estimators = self._estimators
-        return estimators.make_verdict(self._notes) if estimators is not None and estimators.games else None
+        if estimators is None or not estimators.games:
+            return None
+        return _make_verdict(estimators, self._notes)
+
+    def lacks_decision(self) -> bool:
+        """Whether nobody chose the relation of the claim that is refuted, and the ledger does not say what
+        that means for the other one."""
+        verdict = self.make_verdict()
+        return verdict is not None and bool(verdict.relation_undecided) and not self._notes.relation_note
 
     def read_status(self, *, test: bool = True, watch: Callable[[], None] | None = None) -> RunStatus:
         """The present status. test: test the games, which takes as long as in the run. watch: as of `run`.
@@ -178,6 +198,12 @@ class RunFollower:
             if test:
                 estimators.update_from_ledger(ledger, watch)
         tested, planned = bool(estimators.games), estimators.plan.games
+        refuted, decision = estimators.refuted, None
+        if refuted:
+            decision = read_decision(
+                self._notes.make_claim(estimators.plan), estimators.epsilon_lower, self._notes
+            )
+            refuted = decision is None or decision.refuted
         return RunStatus(
             ledger=self.path,
             learner=self._notes.learner,
@@ -186,7 +212,8 @@ class RunFollower:
             games=games,
             games_planned=planned,
             games_tested=estimators.games if tested else None,
-            refuted=estimators.refuted if tested else None,
+            refuted=refuted if tested else None,
+            undecided="" if decision is None else decision.undecided,
             epsilon_lower=estimators.epsilon_lower if tested else None,
             finished=estimators.done or games == planned,
             running=running,
@@ -196,7 +223,9 @@ class RunFollower:
     def _check_same_run(self, ledger: Ledger) -> AuditEstimators:
         settings, notes = read_audit(ledger)
         if self._estimators is None:
-            self._plan, self._estimators, self._notes = ledger.plan, AuditEstimators(settings), notes
+            self._plan = ledger.plan
+            self._estimators = AuditEstimators(settings, relation_chosen=notes.relation_chosen)
+        self._notes = notes  # a run adds to them at its end
         if self._plan != ledger.plan:
             raise InvalidArgument(
                 f"the ledger {self.path} was replaced by that of another run", remedy="Follow the new run."

@@ -12,7 +12,7 @@ from typing import Any
 
 import attrs
 
-from audits.data.output_files import check_output_file, write_atomically
+from audits.data.output_files import check_extra, check_output_file, write_atomically
 from audits.registry.settings_text import format_value
 from audits.reports.data_pair import DataPair
 from audits.reports.formatting import percent
@@ -85,7 +85,8 @@ class RecordedRun:
 
 
 def render_run(run: RunHistory) -> str:
-    """The HTML page on a run."""
+    """The HTML page on a run. Raises: InvalidArgument without matplotlib."""
+    check_extra("the HTML report", "matplotlib")
     verdict, title = run.verdict, f"{run.verdict.learner} against {run.verdict.adversary}"
     return render_page(f"{title}: {verdict.outcome.lower()}", title, _list_parts(run))
 

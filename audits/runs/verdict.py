@@ -15,16 +15,24 @@ from arena.privacy_curves import PrivacyCurve
 from audits.registry.match import read_claim
 from audits.registry.settings_text import format_settings, summarize_player
 from audits.reports.data_pair import Rows
-from audits.reports.formatting import describe_validity, escape_controls, nats, percent
+from audits.reports.formatting import (
+    describe_lower,
+    describe_validity,
+    escape_controls,
+    is_visibly_above,
+    nats,
+    percent,
+)
 from audits.reports.json_form import to_data
 from audits.reports.plots import Picture
 from audits.reports.report import Document, Facts, Listing, Part, Prose, Report
 from audits.reports.result_table import ResultRow
 from audits.runs.limits import explain_stop
-from audits.runs.plan import Plan
+from audits.runs.plan import Plan, PlanSettings
+from audits.statistics.betting import EPSILON_MAX
 from audits.statistics.estimates import Estimate
 
-EXPLAINED = "Explained by the relation"
+EXPLAINED, UNDECIDED = "Explained by the relation", "Undecided"
 _ALL_ESTIMATORS = (
     "All estimators, on the same games. Betting may be watched, and stopped at any time; the others hold at "
     "the number of games that was fixed beforehand. Each holds with the stated confidence by itself: choose "
@@ -44,7 +52,9 @@ class RunNotes:
     defaults. settings: all of them. claim, own_claim, protects, neighbours, theorem: the learner's own claim
     in words, its ε (None for infinity) and δ, whom it protects, and its source. own_coins: whether the
     learner draws random numbers that do not follow from the seed. transcript: the first pair of games. data:
-    in which records it differs, as of `compare_records`.
+    in which records it differs, as of `compare_records`. relation_chosen: whether somebody chose the
+    neighbouring relation. relation_refuted, relation_note, relation_undecided: if not, and the claim is
+    refuted, what was decided; see `RelationDecision`.
     """
 
     learner: str = _text()
@@ -62,6 +72,10 @@ class RunNotes:
         validator=deep_iterable(deep_iterable(instance_of(str))),
     )
     command: str = _text()
+    relation_chosen: bool = attrs.field(default=True, validator=instance_of(bool))
+    relation_refuted: bool = attrs.field(default=False, validator=instance_of(bool))
+    relation_note: str = _text()
+    relation_undecided: str = _text()
     own_coins: bool = attrs.field(default=False, validator=instance_of(bool))
     protects: tuple[PrivacyUnit, ...] = attrs.field(
         default=(), converter=lambda units: tuple(map(PrivacyUnit, units))
@@ -81,6 +95,8 @@ class RunNotes:
     def from_plan(cls, plan: Plan) -> Self:
         """The notes on a plan, without games. Raises: InvalidArgument as `read_claim` does."""
         claim, learner, adversary = read_claim(plan.learner), plan.learner, plan.adversary
+        # Whoever tests a claim of a mechanism that takes its claim as a setting, and has none, claims it.
+        is_given = claim.empty and "epsilon" in attrs.fields_dict(type(learner))
         return cls(
             learner=learner.own_name,
             adversary=adversary.name,
@@ -90,8 +106,10 @@ class RunNotes:
             protocol=plan.referee.name,
             distinguisher=plan.distinguisher,
             own_coins=learner.own_coins,
-            claim=str(claim),
-            own_claim=[claim.epsilon if math.isfinite(claim.epsilon) else None, claim.delta],
+            claim="" if is_given else str(claim),
+            own_claim=[]
+            if is_given
+            else [claim.epsilon if math.isfinite(claim.epsilon) else None, claim.delta],
             protects=claim.protects,
             neighbours=str(claim.neighbours),
             theorem=learner.theorem,
@@ -109,6 +127,11 @@ class RunNotes:
             return cls(**entries)
         except TypeError as error:  # of a validator
             raise ValueError(f"its notes make no sense ({error.args[0]})") from error
+
+    def make_claim(self, plan: PlanSettings) -> Claim:
+        """The claim that a plan tests."""
+        shared: dict[str, Any] = {"protects": self.protects, "neighbours": self.neighbours}
+        return Claim(epsilon=plan.epsilon, delta=plan.delta, curve=plan.curve, **shared)
 
     def make_own_claim(self) -> Claim | None:
         """The learner's own claim, without its curve; None if it is unknown."""
@@ -145,11 +168,12 @@ class Verdict(Report):
     stopped: the limit that ended it before all games, "max_calls" or "max_seconds", if one did.
     estimates: if asked for. plan: None if it is only known from a ledger. notes: how players and the
         distinguisher were chosen. record: the games, if they are kept for charts.
-    relation_note: as in `SearchResult`.
+    relation_note: as in `SearchResult`. relation_undecided: why a refutation decides nothing, if nobody chose
+        its relation, and nothing tested the other one.
     """
 
     kind: ClassVar[str] = "audit"
-    derived: ClassVar = ("delta", "games_per_second")
+    derived: ClassVar = ("delta", "games_per_second", "undecided")
 
     learner: str
     adversary: str
@@ -173,6 +197,7 @@ class Verdict(Report):
     curve_epsilon_lower: float | None = None
     curve_lower: PrivacyCurve | None = None
     relation_note: str = attrs.field(default="", eq=False)
+    relation_undecided: str = attrs.field(default="", eq=False)
     players: RunNotes = attrs.field(factory=RunNotes, repr=False, eq=False)
     plan: Plan | None = attrs.field(default=None, repr=False, eq=False)
     notes: tuple[str, ...] = attrs.field(default=(), repr=False, eq=False)
@@ -189,24 +214,49 @@ class Verdict(Report):
         return 2 * self.played_now / self.seconds if self.seconds > 0 else 0.0
 
     @property
+    def exceeds_claim(self) -> bool:
+        """Whether the certified bound is above the claim's ε in the digits in which both are written."""
+        return is_visibly_above(self.epsilon_lower, self.claim.epsilon)
+
+    @property
     def curve_note(self) -> str:
         """The bound for the privacy curve, in brackets after a space; empty if the claim has none."""
         bound, curve = self.curve_epsilon_lower, self.curve_lower
         if bound is None:
             return ""
         member = "" if curve is None else f", that of {curve}"
-        return f" (ε ≥ {bound:.4g} for its privacy curve{member})"
+        return f" ({self.write_bound(bound)} for its privacy curve{member})"
+
+    def write_bound(self, bound: float | None = None) -> str:
+        """A certified bound, by default that at δ, as "ε ≥ 1.2"; see `describe_lower`."""
+        bound = self.epsilon_lower if bound is None else bound
+        return describe_lower(bound, self.claim.epsilon if self.refuted else None)
+
+    @property
+    def undecided(self) -> str:
+        """Why the claim is neither refuted nor not refuted, as a clause; empty if it is one of both."""
+        if self.refuted:
+            return ""
+        if self.relation_undecided or self.relation_note:
+            return self.relation_undecided
+        if not self.games:
+            return "no games were finished"
+        if self.fixed_games and (self.interrupted or self.stopped):
+            return "the number of games was fixed, and not reached"
+        if self.interrupted:
+            return "the run is not finished"
+        return "" if self.refutable else "so few games could not refute it"
 
     @property
     def outcome(self) -> str:
         """The verdict in a word."""
-        if self.relation_note and not self.refuted:
-            return EXPLAINED
-        return "Refuted" if self.refuted else "Not refuted"
+        if self.refuted:
+            return "Refuted"
+        return UNDECIDED if self.undecided else EXPLAINED if self.relation_note else "Not refuted"
 
     @property
     def headline(self) -> str:
-        bound = f"ε ≥ {nats(self.epsilon_lower)} at δ = {self.claim.delta:.3g}"
+        bound = f"{self.write_bound()} at δ = {self.claim.delta:.3g}"
         outcome = "interrupted" if self.interrupted else self.outcome.lower()
         return (
             f"{self.learner} against {self.adversary}: {outcome}, {bound}{self.curve_note} certified "
@@ -220,10 +270,7 @@ class Verdict(Report):
         parts: list[Part] = [notes, Facts(self.rows()), Prose(self.explain())]
         own = self._other_own_claim
         if self.games and own is not None:
-            is_refuted = own.epsilon < self.epsilon_lower and own.delta <= self.claim.delta
-            also = "is refuted, too" if is_refuted else "is not refuted by these games"
-            end = ": it claims no privacy." if own.empty else f". Its own, {self.players.claim}, {also}."
-            parts.append(Prose(f"The claim under test is not {self.learner}'s own{end}"))
+            parts.append(Prose(f"The claim under test is not {self.learner}'s own{self._judge(own)}."))
         if self.estimates is not None:
             parts += [Prose(_ALL_ESTIMATORS), Facts([(row.method, str(row)) for row in self.estimates])]
         return Document(parts=parts, picture=self._make_picture())
@@ -258,6 +305,7 @@ class Verdict(Report):
                 games=self.games,
                 ceiling=self.ceiling if self.describe_ceiling() else None,
                 refuted=self.refuted,
+                undecided=self.undecided,
             )
         ]
 
@@ -266,7 +314,7 @@ class Verdict(Report):
 
     def _describe(self) -> dict[str, Any]:
         entries: dict[str, Any] = to_data(self)
-        for name in ("stopped", "relation_note"):
+        for name in ("stopped", "relation_note", "relation_undecided"):
             if not entries[name]:
                 del entries[name]
         if not self.players.settings:
@@ -306,10 +354,20 @@ class Verdict(Report):
         is_other = own is not None and (own.epsilon, own.delta) != (self.claim.epsilon, self.claim.delta)
         return own if is_other else None
 
+    def _judge(self, own: Claim) -> str:
+        """The end of a sentence on the learner's own claim: what it is, and what the games say about it."""
+        if own.empty:
+            return ": it claims no privacy"
+        if self.relation_note and not self.refuted:
+            return f", which is {self.players.claim}"
+        is_refuted = own.epsilon < self.epsilon_lower and own.delta <= self.claim.delta
+        also = "is refuted, too" if self.refuted else "is refuted"
+        return f". Its own, {self.players.claim}, {also if is_refuted else 'is not refuted by these games'}"
+
     def describe_bound(self) -> str:
         """The certified bound, its δ and its confidence."""
         conditions = f"at δ = {self.claim.delta:.3g}, confidence {self._describe_confidence()}"
-        return f"ε ≥ {nats(self.epsilon_lower)} nats {conditions}"
+        return f"{self.write_bound()} nats {conditions}"
 
     def _describe_confidence(self) -> str:
         return percent(self.confidence) + describe_validity(self.fixed_games)
@@ -318,7 +376,7 @@ class Verdict(Report):
         """The certified bound for the privacy curve of the claim; empty if it has none."""
         if self.curve_epsilon_lower is None:
             return ""
-        bound = f"ε ≥ {nats(self.curve_epsilon_lower)} nats at δ = {self.claim.delta:.3g}"
+        bound = f"{self.write_bound(self.curve_epsilon_lower)} nats at δ = {self.claim.delta:.3g}"
         largest = "" if self.curve_lower is None else f": that of {self.curve_lower} is false"
         return f"{bound}, among privacy curves of the claim's shape{largest}"
 
@@ -354,37 +412,49 @@ class Verdict(Report):
 
     def explain_outcome(self) -> str:
         """The rest of the sentence that begins with the outcome, and the largest bound that was possible."""
-        confidence, certified = f"with confidence {percent(self.confidence)}", self.describe_false_claims()
+        confidence, certified = f"with confidence {percent(self.confidence)}", self._list_false_claims()
         if self.refuted:
             note = f" {self.relation_note}" if self.relation_note else ""
-            return f"{confidence}, the claim is false, and {certified}.{note}"
+            return f"{confidence}, {self.describe_false_claims()}.{note}"
         if self.relation_note:
             return f"{confidence}, {self.relation_note}"
-        if self.epsilon_lower > 0 or self.curve_epsilon_lower:
-            comparison = "below neither" if self._has_curve_bound else "not below it"
+        if certified:
+            comparison = "below neither" if len(certified) > 1 else "not below it"
             return (
-                f"{confidence}, {certified}; the claim under test is {comparison}. {self._explain_ceiling()}"
+                f"{confidence}, {self.describe_false_claims()}; the claim under test is {comparison}. "
+                f"{self._explain_ceiling()}"
             )
         return f"these games certify no loss of privacy. {self._explain_ceiling()}"
 
     def describe_false_claims(self) -> str:
-        """Which claims are certified to be false, as a part of a sentence."""
-        false = f"no claim below ε = {nats(self.epsilon_lower)} at δ = {self.claim.delta:.3g} holds"
-        if self._has_curve_bound:
-            bound = nats(self.curve_epsilon_lower or 0.0)
-            false += f", nor any privacy curve of the claim's shape below ε = {bound}"
-        return false
+        """Which claims are certified to be false, as a part of a sentence: the one under test, if it is, and
+        smaller ones, and larger ones."""
+        false = self._list_false_claims()
+        if self.refuted:
+            return "the claim is false" + (f", and {', nor '.join(false)}" if false else "")
+        return ", nor ".join(false) or "no claim is shown to be false"
 
-    @property
-    def _has_curve_bound(self) -> bool:
-        return (self.curve_epsilon_lower or 0.0) > self.epsilon_lower
+    def _list_false_claims(self) -> list[str]:
+        """The claims below each bound. A bound that does not exceed a claim that is refuted is left out."""
+        bounds = [
+            (self.epsilon_lower, f"claim below ε = {nats(self.epsilon_lower)} at δ = {self.claim.delta:.3g}")
+        ]
+        on_curve = self.curve_epsilon_lower or 0.0
+        if on_curve > self.epsilon_lower:
+            bounds.append((on_curve, f"privacy curve of the claim's shape below ε = {nats(on_curve)}"))
+        least = self.claim.epsilon if self.refuted else None
+        shown = [
+            text for bound, text in bounds if bound > 0 and (least is None or is_visibly_above(bound, least))
+        ]
+        return [f"no {text} holds" if not place else f"any {text}" for place, text in enumerate(shown)]
 
     def _explain_ceiling(self) -> str:
         subject = "an adversary that always tells the worlds apart would have reached"
         if not self.refutable:
-            return (
-                f"So few games could not refute it: even {subject} only ε = {nats(self.ceiling)}. Play more."
-            )
+            more = "Play more."
+            if self.claim.epsilon > EPSILON_MAX:
+                more = f"No number of games refutes a claim above ε = {nats(EPSILON_MAX)}."
+            return f"So few games could not refute it: even {subject} only ε = {nats(self.ceiling)}. {more}"
         return f"{subject.capitalize()} ε = {nats(self.ceiling)}."
 
 

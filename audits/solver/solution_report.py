@@ -98,6 +98,10 @@ class Solution(Report):
     given: str = attrs.field(repr=False)
 
     @property
+    def _is_open(self) -> bool:
+        return self.outcome is Outcome.OPEN and not self.claim.empty
+
+    @property
     def headline(self) -> str:
         at = self.epsilon_at
         least = f"least ε at δ = {at.delta:.3g}: {format_bracket(at.lower, at.upper)}"
@@ -131,6 +135,7 @@ class Solution(Report):
                 epsilon_upper=at.upper,
                 delta=at.delta,
                 refuted=None if self.claim.empty else self.outcome is Outcome.REFUTED,
+                undecided="the bounds on δ do not meet" if self._is_open else "",
             )
         ]
 

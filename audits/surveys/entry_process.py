@@ -25,6 +25,7 @@ from audits.api.audit import audit
 from audits.api.search import search
 from audits.counted_warnings import count_warnings
 from audits.runs.limits import SECONDS, Limits, explain_stop
+from audits.runs.other_relation import change_relation
 from audits.runs.run import run
 from audits.runs.workers.worker_process import end_with_parent
 from audits.surveys.catalogue import Entry, UnreadableClaim, load_catalogue
@@ -34,6 +35,7 @@ from audits.surveys.entry_result import (
     NOT_REFUTED,
     REFUTED,
     TOO_SLOW,
+    UNDECIDED,
     UNREADABLE,
     EntryResult,
 )
@@ -178,9 +180,13 @@ def _play_adversaries(
     }
     best = max(verdicts, key=lambda name: verdicts[name].epsilon_lower)
     verdict = verdicts[best]
+    refuted = any(each.refuted for each in verdicts.values())
+    decided = refuted or not all(each.undecided for each in verdicts.values())
+    undecided = "" if decided else verdict.undecided
     return attrs.evolve(
         result,
-        outcome=REFUTED if any(each.refuted for each in verdicts.values()) else NOT_REFUTED,
+        outcome=REFUTED if refuted else UNDECIDED if undecided else NOT_REFUTED,
+        reason=undecided,
         claim=_describe_claim(verdict.claim),
         neighbours=str(verdict.claim.neighbours),
         epsilon=verdict.claim.epsilon,
@@ -207,8 +213,11 @@ def _certify_more(found: SearchResult, seconds: float, max_calls: int | None) ->
             verdict = run(plan, limits=limits, announce=_say_nothing)
     except ArenaError:  # the bound so far is valid
         return found
-    better = verdict.epsilon_lower > (0.0 if found.verdict is None else found.verdict.epsilon_lower)
-    return attrs.evolve(found, verdict=verdict) if better else found
+    if verdict.epsilon_lower <= (0.0 if found.verdict is None else found.verdict.epsilon_lower):
+        return found
+    if not found.refuted and change_relation(found.learner, found.claim, verdict.epsilon_lower) is None:
+        return attrs.evolve(found, verdict=verdict, refuted=True, relation_note="", undecided="")
+    return attrs.evolve(found, verdict=verdict)
 
 
 def make_data(entry: Entry) -> Any:
@@ -228,7 +237,8 @@ def _read_search(result: EntryResult, found: SearchResult) -> EntryResult:
         changed["told_apart"] = describe_score(found.adversary)
     return attrs.evolve(
         result,
-        outcome=REFUTED if found.refuted else NOT_REFUTED,
+        outcome=REFUTED if found.refuted else UNDECIDED if found.undecided else NOT_REFUTED,
+        reason=_shorten(found.relation_note or found.undecided) if found.undecided else "",
         claim=_describe_claim(found.claim),
         neighbours=str(found.claim.neighbours),
         epsilon=found.claim.epsilon,

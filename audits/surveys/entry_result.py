@@ -12,10 +12,10 @@ from attrs.validators import deep_mapping, in_, instance_of, optional
 from arena.errors import InvalidArgument
 from audits.runs.ledger import Store
 
-REFUTED, NOT_REFUTED = "refuted", "not refuted"
+REFUTED, NOT_REFUTED, UNDECIDED = "refuted", "not refuted", "undecided"
 MISSING, UNREADABLE, FAILED = "missing", "claim not readable", "cannot be played"
 TOO_SLOW, NO_RETURN, CRASHED = "too slow", "does not return", "crashed"
-OUTCOMES = (REFUTED, NOT_REFUTED, MISSING, UNREADABLE, FAILED, TOO_SLOW, NO_RETURN, CRASHED)
+OUTCOMES = (REFUTED, NOT_REFUTED, UNDECIDED, MISSING, UNREADABLE, FAILED, TOO_SLOW, NO_RETURN, CRASHED)
 
 
 def _text() -> Any:
@@ -38,7 +38,8 @@ def _count() -> Any:
 class EntryResult:
     """The audit of one entry.
 
-    reason: why it was not audited. claim, neighbours: in words. epsilon: of the claim (nats).
+    reason: why it was not audited, or the audit decides nothing. claim, neighbours: in words. epsilon: of the
+    claim (nats).
     certified: the certified bound on ε, if there is one. told_apart: by which part of the release.
     ceiling: of an audit without a search, the most that its games could have certified.
     detectable: of a search, the nats above the claim that would have been found with probability 90 %.
@@ -75,7 +76,7 @@ class EntryResult:
 
     @property
     def audited(self) -> bool:
-        return self.outcome in (REFUTED, NOT_REFUTED)
+        return self.outcome in (REFUTED, NOT_REFUTED, UNDECIDED)
 
     @property
     def multiple(self) -> float | None:

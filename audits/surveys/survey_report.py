@@ -14,7 +14,7 @@ from arena.errors import InvalidArgument
 from audits.reports.formatting import nats
 from audits.reports.json_form import to_data
 from audits.reports.report import Document, Facts, Heading, Listing, Part, Prose, Report, Table, escape_text
-from audits.surveys.entry_result import NOT_REFUTED, REFUTED, EntryResult
+from audits.surveys.entry_result import NOT_REFUTED, REFUTED, UNDECIDED, EntryResult
 
 _MOST_MULTIPLE = 1_000.0
 
@@ -126,6 +126,11 @@ class Survey(Report):
         return tuple(result for result in self.results if result.outcome == REFUTED)
 
     @property
+    def undecided(self) -> tuple[EntryResult, ...]:
+        """The entries whose claims are neither refuted nor not refuted."""
+        return tuple(result for result in self.results if result.outcome == UNDECIDED)
+
+    @property
     def comparison(self) -> Comparison | None:
         """What differs from the earlier survey, if there is one."""
         return None if self.before is None else Comparison.of(self.before, self)
@@ -140,11 +145,12 @@ class Survey(Report):
         counts = [
             sum(result.outcome == outcome for result in self.results) for outcome in (REFUTED, NOT_REFUTED)
         ]
-        rest = len(self.results) - sum(counts)
+        rest = len(self.results) - sum(counts) - len(self.undecided)
+        undecided = f"{len(self.undecided)} undecided, " if self.undecided else ""
         end = f", interrupted after {len(self.results)} of {self.planned} entries" if self.interrupted else ""
         return (
             f"{self.library} {self.version}: {counts[0]} refuted, {counts[1]} not refuted, "
-            f"{rest} not audited{end}"
+            f"{undecided}{rest} not audited{end}"
         )
 
     def document(self) -> Document:
@@ -195,6 +201,10 @@ class Survey(Report):
                 ],
             ),
             EntryTable(
+                ("undecided", "claim", "neighbours", "why"),
+                [(r.name, r.claim, r.neighbours, r.reason) for r in self.undecided],
+            ),
+            EntryTable(
                 ("not audited", "claim", "neighbours", "why"),
                 [(r.name, r.claim, r.neighbours, f"{r.outcome}: {r.reason}") for r in others],
             ),
@@ -223,6 +233,8 @@ def _describe_power(result: EntryResult) -> str:
     multiple = result.multiple
     if result.ceiling is not None:
         return f"ε ≥ {nats(result.certified or 0.0)} certified, of {nats(result.ceiling)}"
+    if result.certified is not None:  # which records that are added or removed explain
+        return f"ε ≥ {nats(result.certified)} certified, for the default relation only"
     if multiple is None or multiple > _MOST_MULTIPLE:
         return "none: too few games"
     return f"{multiple:.2g} times the claim"

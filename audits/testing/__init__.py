@@ -12,6 +12,7 @@ from audits.testing.outcome import (
     NotRefuted,
     Outcome,
     Refutation,
+    Undecided,
     Underpowered,
     games_needed,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "NotRefuted",
     "Outcome",
     "Refutation",
+    "Undecided",
     "Underpowered",
     "adversaries",
     "assert_private",

@@ -11,6 +11,7 @@ from arena import REFEREES, Adversary, Claim, InvalidArgument, Learner, NothingT
 from arena.privacy_curves import PrivacyCurve
 from arena.settings import at_least, check_value, is_number, number, whole
 from audits.adversary_search import Script, search, share_of_error
+from audits.adversary_search.adversary_search import POWERLESS
 from audits.data.user_records import choose_records
 from audits.interrupts import Interrupted
 from audits.registry.match import (
@@ -23,7 +24,6 @@ from audits.registry.match import (
     resolve_claim,
     resolve_curve,
 )
-from audits.registry.other_relation import OTHER, change_relation, is_chosen, judge_refutation
 from audits.registry.players import (
     GivenLearner,
     choose_learner,
@@ -34,15 +34,17 @@ from audits.registry.suggestions import explain_arguments
 from audits.runs.blocks import choose_distinguisher, try_common_random_numbers
 from audits.runs.learner_failures import check_learner_first
 from audits.runs.limits import CHECKING_CALLS, LOGGER, Limits, check_enough, explain_stop
+from audits.runs.other_relation import OtherTest, decide_relation, is_chosen, is_open
 from audits.runs.plan import Plan
 from audits.runs.run import run
-from audits.runs.verdict import EXPLAINED, Verdict
+from audits.runs.verdict import EXPLAINED, UNDECIDED, Verdict
 from audits.testing.outcome import (
     Budget,
     NotPrivate,
     NotRefuted,
     Outcome,
     Refutation,
+    Undecided,
     check_power,
     compute_ceiling,
     compute_confidence,
@@ -98,11 +100,12 @@ def assert_private(
     allow_underpowered: play even if the games could not refute the claim of a learner without privacy.
 
     If nobody chose the relation, and a claim for records that are added or removed may be true although this
-    one is refuted, these are tested, too, and decide; `Outcome.relation_note` says so.
+    one is refuted, these are tested, too, and decide; `Outcome.relation_note` says so. If they cannot be
+    tested, or a limit ends a search before it could find or confirm anything, the test fails as undecided.
 
     A test of over ten seconds says what it costs, as a warning of the log `audits`.
 
-    Raises: NotPrivate if the claim is refuted; Underpowered; NotConforming if the learner fails
+    Raises: NotPrivate if the claim is refuted; Undecided; Underpowered; NotConforming if the learner fails
     `check_learner`; NothingTested if no claim could be refuted, or a limit left too few games;
     InvalidArgument; errors of a referee; Interrupted, with the figures so far.
     """
@@ -120,12 +123,17 @@ def assert_private(
         seed,
     )
     with Limits(max_calls, max_seconds) as limits:
-        test = _PrivacyTest(*tested, allow_underpowered=allow_underpowered, limits=limits)
-        outcome = test.run(against)
-        if outcome.refuted and not is_chosen(learner, choices):
-            outcome = test.run_other_relation(outcome, against)
+        test = _PrivacyTest(
+            *tested,
+            allow_underpowered=allow_underpowered,
+            limits=limits,
+            relation_chosen=is_chosen(learner, choices),
+        )
+        outcome = test.run_both_relations(against)
     if outcome.refuted:
         raise NotPrivate(outcome)
+    if outcome.undecided:
+        raise Undecided(outcome)
     return outcome
 
 
@@ -199,6 +207,7 @@ class _PrivacyTest:
     allow_underpowered: bool = False
     until_refuted: bool = False
     limits: Limits = attrs.field(factory=Limits)
+    relation_chosen: bool = True
 
     def run(self, against: Opponents) -> Outcome:
         check_value("error", self.error, number)
@@ -214,25 +223,30 @@ class _PrivacyTest:
             raise InvalidArgument("a test plays against at least one adversary", value=against)
         return self._audit(opponents)
 
-    def run_other_relation(self, outcome: Outcome, against: Opponents) -> Outcome:
-        """The outcome of a test whose relation nobody chose, after another one for records that are added or
-        removed, if a claim for these may be true although this one is refuted."""
-        player = change_relation(self.learner, self.claim, outcome.epsilon_lower)
-        if player is None:
+    def run_both_relations(self, against: Opponents) -> Outcome:
+        """The outcome of the test and, if nobody chose the relation, and a claim for records that are added
+        or removed may be true although this one is refuted, of another one for these."""
+        outcome = self.run(against)
+        if not outcome.refuted or self.relation_chosen:
             return outcome
-        claim = attrs.evolve(self.claim, neighbours=OTHER)
-        left = Limits(self.limits.whole_calls_left, self.limits.seconds_left)
 
-        def play_other() -> tuple[float | None, str]:
+        def play(player: Learner, claim: Claim, left: Limits) -> OtherTest:
             with left:
-                other = attrs.evolve(self, learner=player, claim=claim, limits=left).run(against)
-            tried = f"the test did not refute it, in {other.games:,} games in each world"
-            return other.epsilon_lower if other.refuted else None, tried
+                test = attrs.evolve(self, learner=player, claim=claim, limits=left, relation_chosen=True)
+                other = test.run(against)
+            return OtherTest(
+                epsilon_lower=other.epsilon_lower if other.refuted else None,
+                tried=f"the test did not refute it, in {other.games:,} games in each world",
+                undecided=other.undecided,
+            )
 
-        refuted, note = judge_refutation(outcome.epsilon_lower, self.claim, play_other)
-        if refuted:
+        decision = decide_relation(self.learner, self.claim, outcome.epsilon_lower, play, self.limits)
+        if decision is None or decision.refuted:
             return outcome
-        return attrs.evolve(outcome, refutation=None, relation_note=f"{EXPLAINED}: {note}")
+        if decision.interrupted:
+            raise Interrupted(outcome.verdicts[-1])
+        note = f"{UNDECIDED if decision.undecided else EXPLAINED}: {decision.note}"
+        return attrs.evolve(outcome, refutation=None, relation_note=note, undecided=decision.undecided)
 
     def _audit(self, opponents: Sequence[Opponent]) -> Outcome:
         share = self.error / len(opponents)
@@ -242,7 +256,12 @@ class _PrivacyTest:
         verdicts: list[Verdict] = []
         refutation = None
         for plan in plans:
-            verdict = run(plan, limits=self.limits, announce=LOGGER.warning)
+            verdict = run(
+                plan,
+                limits=self.limits,
+                announce=LOGGER.warning,
+                relation_chosen=self.relation_chosen or not is_open(plan),
+            )
             if verdict.interrupted:  # Ctrl-C ends the test, not only one of its audits
                 raise Interrupted(verdict)
             verdicts.append(verdict)
@@ -256,7 +275,14 @@ class _PrivacyTest:
         ceiling = compute_ceiling(
             games, claim=self.claim, error=share, block=max(plan.block for plan in plans)
         )
-        return self._make_outcome(verdicts, refutation, ceiling)
+        outcome = self._make_outcome(verdicts, refutation, ceiling)
+        unplayed = len(plans) - len(verdicts)
+        if refutation is not None or not unplayed:
+            return outcome
+        return attrs.evolve(
+            outcome,
+            undecided=f"{unplayed} of {len(plans)} adversaries were not played before a limit was reached",
+        )
 
     def _make_plan(self, opponent: Opponent, games: int, share: float) -> Plan:
         adversary, referee = self._configure(opponent)
@@ -310,6 +336,7 @@ class _PrivacyTest:
             seed=self.seed,
             max_calls=self.limits.max_calls,
             max_seconds=self.limits.max_seconds,
+            relation_chosen=self.relation_chosen,
         )
         if result.interrupted:
             raise Interrupted(result)
@@ -321,7 +348,10 @@ class _PrivacyTest:
             self._refuse_powerless(result.games, share, result.stopped)
             games = min(games, result.games)
         ceiling = compute_ceiling(games, claim=self.claim, error=share)
-        return self._make_outcome(verdicts, refutation, ceiling, result.games, result.stopped)
+        outcome = self._make_outcome(verdicts, refutation, ceiling, result.games, result.stopped)
+        if result.undecided == POWERLESS and self.allow_underpowered:
+            return outcome
+        return attrs.evolve(outcome, undecided=result.undecided)
 
     def _make_outcome(
         self,

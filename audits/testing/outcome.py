@@ -17,12 +17,13 @@ from audits.adversary_search import Score, Script, SearchResult
 from audits.data.output_files import write_atomically
 from audits.registry.suggestions import unknown_name
 from audits.reports.data_pair import DataPair
-from audits.reports.formatting import name_table
+from audits.reports.formatting import name_table, nats
 from audits.runs.block_sizes import BlockSizes
 from audits.runs.example_games import find_data, find_telling_games, format_games
+from audits.runs.limits import explain_stop
 from audits.runs.plan import MAX_BLOCK_PAIRS, Plan, first_block_pairs
 from audits.runs.replay import FOUND_FILE, Replay, write_replay
-from audits.runs.verdict import Verdict
+from audits.runs.verdict import UNDECIDED, Verdict
 from audits.statistics.betting import EPSILON_MAX, ceiling, is_refutable
 
 MIN_ERROR = 1e-12  # below it 1 - error has too few significant digits in floating point
@@ -98,10 +99,12 @@ class Refutation:
     def headline(self) -> str:
         """The refutation in one line."""
         verdict = self.verdict
+        false = f"every ε below {nats(verdict.epsilon_lower)} at δ = {verdict.claim.delta:.3g} is false"
+        if verdict.epsilon_lower >= verdict.claim.epsilon and not verdict.exceeds_claim:
+            false = f"{verdict.claim} is false"
         return (
             f"{verdict.learner} violates its claim: with confidence {100 * verdict.confidence:.10g} %, "
-            f"every ε below {verdict.epsilon_lower:.4g} at δ = {verdict.claim.delta:.3g} is false"
-            f"{verdict.curve_note}"
+            f"{false}{verdict.curve_note}"
         )
 
     def describe(self, saved: Replay | None = None) -> str:
@@ -141,7 +144,8 @@ class Outcome:
     verdicts: one for each adversary that was audited; for a search, that of the confirmed adversary.
     ceiling: the largest ε in nats that the games could have certified. games: in each world, with a search's.
     stopped: the limit that ended the test, "max_calls" or "max_seconds", if one did. relation_note: as in
-    `audits.SearchResult`.
+    `audits.SearchResult`. undecided: why the claim is neither refuted nor not refuted, as a clause; empty if
+    it is one of both.
     """
 
     learner: str
@@ -153,6 +157,7 @@ class Outcome:
     refutation: Refutation | None
     stopped: str = ""
     relation_note: str = ""
+    undecided: str = ""
 
     @property
     def refuted(self) -> bool:
@@ -187,6 +192,20 @@ class NotPrivate(AssertionError):
         return self.refutation.replay
 
 
+class Undecided(AssertionError):
+    """A test ended before it could decide whether a claim of privacy is refuted. Attribute: `outcome`."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__(outcome)
+        self.outcome = outcome
+
+    def __str__(self) -> str:
+        outcome = self.outcome
+        reason = outcome.relation_note or f"{UNDECIDED}: {outcome.undecided}."
+        stop = f"{explain_stop(outcome.stopped)} " if outcome.stopped else ""
+        return f"{outcome.learner}: {outcome.claim} is neither refuted nor not refuted. {stop}{reason}"
+
+
 class NotRefuted(AssertionError):
     """A claim that a test expects to be refuted is not. Attribute: `outcome`."""
 
@@ -196,10 +215,14 @@ class NotRefuted(AssertionError):
 
     def __str__(self) -> str:
         outcome = self.outcome
+        start = f"{outcome.learner}: the claim {outcome.claim} is not refuted at error {outcome.error:g}; "
+        if outcome.undecided:
+            return f"{start}the test is undecided: {outcome.undecided}"
+        if not outcome.verdicts:
+            return f"{start}a search confirmed no adversary, after {outcome.games:,} games in each world"
         return (
-            f"{outcome.learner}: the claim {outcome.claim} is not refuted at error {outcome.error:g}; "
-            f"certified ε ≥ {outcome.epsilon_lower:.4g} nats in {outcome.games:,} games in each world, "
-            f"which could have certified {outcome.ceiling:.4g}"
+            f"{start}certified ε ≥ {outcome.epsilon_lower:.4g} nats in {outcome.games:,} games in each "
+            f"world, which could have certified {outcome.ceiling:.4g}"
         )
 
 

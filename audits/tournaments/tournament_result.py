@@ -42,7 +42,7 @@ _TEXT_COLUMNS = {
 }
 _PAGE_COLUMNS = {"protocol": "protocol", **_PLAYERS, "claim": "claim", **_FIGURES, **_RACE}
 _RANKING = ("protocol", "rank", "adversary", "mean of claim", "refuted", "best", "learners")
-_VERDICTS = ("refuted", "not refuted", "no claim", "raced", "bound violated", FAILED)
+_VERDICTS = ("refuted", "not refuted", "undecided", "no claim", "raced", "bound violated", FAILED)
 _SET_ASIDE = {"not played": "the players cannot meet", NOT_INSTALLED: "a player needs another package"}
 _BARS = 20  # of the chart
 
@@ -204,7 +204,8 @@ class TournamentResult(Report):
             "ε is in nats. The certified ε of a pair is a lower bound on the learner's privacy loss, which "
             f"holds with confidence {percent(plan.confidence)} by itself: if all {claims:,} claims that were "
             f"tested were true, {claims * (1 - plan.confidence):.2g} of them at most would be refuted on "
-            "average. A claim that is not refuted is not thereby proved. A learner without a claim is tested "
+            "average. A claim that is not refuted is not thereby proved; it is undecided if so few games "
+            "could not have refuted it. A learner without a claim is tested "
             f"against ε = {REFERENCE_EPSILON:g} at δ = 0, and counts in no ranking.",
             "Adversaries are ranked by the mean of certified ε / ε of the claim over the learners that they "
             "can meet, a refuted claim counting as 1. Their learners differ, and few games certify little of "

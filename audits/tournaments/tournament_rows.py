@@ -38,7 +38,7 @@ class TournamentRow:
     @property
     def verdict(self) -> str:
         if self.result.outcome == AUDITED:
-            tested = "refuted" if self.refuted else "not refuted"
+            tested = "refuted" if self.refuted else "undecided" if self.undecided else "not refuted"
             return "no claim" if self.cell.claim_epsilon is None else tested
         if self.result.outcome == RACED:
             return "bound violated" if self.result.refuted else "raced"
@@ -66,6 +66,12 @@ class TournamentRow:
     def refuted(self) -> bool:
         """Whether the learner's own claim is refuted, or a promised bound is violated."""
         return self.result.refuted and (self.cell.claim_epsilon is not None or self.result.outcome == RACED)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether a claim is not refuted, and so few games could not have refuted it."""
+        claimed, ceiling = self.cell.claim_epsilon, self.result.ceiling
+        return not self.refuted and claimed is not None and ceiling is not None and ceiling < claimed
 
     @property
     def sort_key(self) -> tuple[object, ...]:

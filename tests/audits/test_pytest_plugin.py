@@ -307,3 +307,27 @@ def test_the_tests_of_the_page_pass(run: Callable[..., Run]) -> None:
     ran = run(source)
     assert "7 passed" in ran.text, ran.text
     assert "3 tests, 12 assertions; errors granted 0.000102, spent 0.0001015; " in ran.text
+
+
+def test_an_undecided_test_fails_and_is_listed(run: Callable[..., Run]) -> None:
+    ran = run(
+        """
+import pytest
+import audits.testing
+from arena import Claim, PrivacyUnit
+
+def test_open(assert_private, monkeypatch):
+    outcome = audits.testing.Outcome(
+        learner="total", claim=Claim(epsilon=1.0, delta=0.0, protects=(PrivacyUnit.TRAINING_EXAMPLE,)),
+        error=1e-6, verdicts=(), ceiling=1.0, games=5, refutation=None, undecided="too few games were played",
+    )
+    def stop(*given, **settings):
+        raise audits.testing.Undecided(outcome)
+    monkeypatch.setattr(audits.testing, "assert_private", stop)
+    assert_private("laplace-count")
+"""
+    )
+    assert ran.status == 1
+    assert "is neither refuted nor not refuted. Undecided: too few games were played." in ran.text
+    assert "test_open: total: too few games were played" in ran.text
+    assert "UNDECIDED" in ran.text

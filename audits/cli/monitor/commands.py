@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from arena.errors import count_things
-from audits.cli import INTERRUPTED, INVALID_USAGE, REFUTED
+from audits.cli import INTERRUPTED, INVALID_USAGE, REFUTED, UNDECIDED
 from audits.cli.options import SeedOption, argument, file_option, option, option_groups, option_record
 from audits.cli.output import Output
 from audits.data.output_files import check_output_file
@@ -79,7 +79,7 @@ def play(asked: NightOptions, output: Output) -> int:
     night plays new games, and what it finds multiplies with what was found on the same version of the code. A
     change of the code starts anew. A killed night is lost and nothing else. In GitHub Actions, refuted claims
     are marked in the files of their mechanisms. Exit status: 0 none refuted, 3 refuted, 2 a claim could not
-    be played, or invalid usage, 130 interrupted.
+    be played, or invalid usage, 4 too few games so far to show any loss, 130 interrupted.
 
     \b
     Examples:
@@ -108,7 +108,7 @@ def play(asked: NightOptions, output: Output) -> int:
     output.print_result(result)
     if os.environ.get("GITHUB_ACTIONS"):
         for claim in result.claims:
-            if claim.refuted or claim.failure:
+            if claim.refuted or claim.failure or claim.undecided:
                 click.echo(format_annotation(claim), err=True)
     return get_status(result)
 
@@ -117,7 +117,9 @@ def get_status(result: MonitorReport) -> int:
     """The exit status of a night."""
     if result.refuted:
         return REFUTED
-    return INTERRUPTED if result.interrupted else INVALID_USAGE if result.failed else 0
+    if result.interrupted:
+        return INTERRUPTED
+    return INVALID_USAGE if result.failed else UNDECIDED if result.undecided else 0
 
 
 def format_annotation(claim: ClaimStatus) -> str:
@@ -129,9 +131,14 @@ def format_annotation(claim: ClaimStatus) -> str:
         except ValueError:
             file = Path(claim.file)
         place = f"file={_escape(file.as_posix(), ':,')},line={claim.line},"
-    said = f"could not be played: {claim.failure}" if claim.failure else f"{claim.statement} is refuted"
-    title = "privacy claim not played" if claim.failure else "privacy claim refuted"
-    return f"::error {place}title={title}::{_escape(f'{claim.name}: {said}')}"
+    if claim.failure:
+        kind, title, said = "error", "privacy claim not played", f"could not be played: {claim.failure}"
+    elif claim.refuted:
+        kind, title, said = "error", "privacy claim refuted", f"{claim.statement} is refuted"
+    else:
+        kind, title = "warning", "privacy claim undecided"
+        said = f"so few games would have shown no violation of {claim.statement}"
+    return f"::{kind} {place}title={title}::{_escape(f'{claim.name}: {said}')}"
 
 
 def _escape(text: str, more: str = "") -> str:

@@ -18,7 +18,7 @@ from audits.cli import INTERRUPTED
 from audits.cli.audit import ChangesOption, KeyOption, get_exit_status
 from audits.cli.options import LedgerArgument, argument, option, option_groups, option_record
 from audits.cli.output import Output, print_note
-from audits.reports.formatting import escape_controls, name_table, nats
+from audits.reports.formatting import describe_lower, escape_controls, name_table, nats
 from audits.runs.ledger.schema import is_ledger
 from audits.runs.run_history import RunFollower, RunStatus, check_table, export_blocks, export_figures
 from audits.runs.run_page import check_html, write_html
@@ -88,8 +88,9 @@ def _read_status(path: Path, *, test: bool, watch: Any) -> RunStatus | dict[str,
 def _format_row(status: RunStatus) -> tuple[str, ...]:
     verdict = ""
     if status.epsilon_lower is not None:
-        bound = f"ε ≥ {nats(status.epsilon_lower)}"
+        bound = describe_lower(status.epsilon_lower, status.epsilon if status.refuted else None)
         verdict = f"refuted, {bound}" if status.refuted else f"{bound}, claimed {nats(status.epsilon)}"
+        verdict = f"undecided, {verdict}" if status.undecided else verdict
     return (
         str(status.ledger),
         status.learner,

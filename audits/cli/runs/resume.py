@@ -22,6 +22,7 @@ from audits.cli.audit import (
     execute_plan,
     get_exit_status,
     make_plan,
+    plan_other_relation,
 )
 from audits.cli.options import (
     LedgerArgument,
@@ -79,24 +80,38 @@ def resume(
     if verdict is not None:
         output.print_result(verdict)
         return get_exit_status(verdict)
-    plan, files, command = rebuild_plan(
+    plan, files, params = rebuild_plan(
         source.run, output, trust=agreed.trust, allow_changes=run.allow_changes
     )
-    return execute_plan(plan, files, run, workers.build(), output, ledger=source.run, command=command)
+    game, asked = fill_record(MatchOptions, params), fill_record(PlanOptions, params)
+    return execute_plan(
+        plan,
+        files,
+        run,
+        workers.build(),
+        output,
+        ledger=source.run,
+        command=params["command"],
+        play_other=plan_other_relation(plan, game, asked, workers),
+    )
 
 
 def _read_final_verdict(follower: RunFollower) -> Verdict | None:
-    """The verdict of a finished run; None if it is unfinished, or another process is playing it."""
+    """The verdict of a finished run; None if it is unfinished, or another process is playing it, or it does
+    not say yet what a refutation means for a relation that nobody chose."""
     status = follower.read_status(test=False)
     if status.running or not (status.finished or follower.may_end_early):
         return None
-    return follower.make_verdict() if follower.read_status().finished else None
+    if not follower.read_status().finished or follower.lacks_decision():
+        return None
+    return follower.make_verdict()
 
 
 def rebuild_plan(
     path: str, output: Quiet, *, trust: bool, allow_changes: bool
-) -> tuple[Plan, UsedFiles, str]:
-    """The plan of the run in the ledger at `path`, the files that it comes from, and the command line.
+) -> tuple[Plan, UsedFiles, dict[str, Any]]:
+    """The plan of the run in the ledger at `path`, the files that it comes from, and the values of the
+    options of its command line, which is among them.
 
     trust: whether code may run, and data be parsed that the ledger has no digest of. allow_changes: whether
     they may have changed. Raises: InvalidArgument, also if the command now describes another plan.
@@ -125,7 +140,7 @@ def rebuild_plan(
         if not allow_changes:
             check_origins(ledger.path, recorded, present)
         ledger.check_plan(plan.describe(), allow_changes=allow_changes)
-    return plan, files, command
+    return plan, files, {**params, "command": command}
 
 
 def _parse_command(command: str, path: str) -> dict[str, Any]:

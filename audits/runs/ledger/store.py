@@ -168,10 +168,14 @@ class Store(Generic[BlockType]):
         recorded = read_origins(self.notes)
         joined = join_origins(origins, recorded) if replace else join_origins(recorded, origins)
         if joined != recorded:
-            self.notes = {**self.notes, **joined}
-            row = seal_notes(self._digest, self.notes, self._seal)
-            with self._explain_errors("the notes were not stored"):
-                self._live.execute("UPDATE notes SET json = ?, sha256 = ?", row)
+            self.add_notes(joined)
+
+    def add_notes(self, notes: Mapping[str, object]) -> None:
+        """Add to the notes, or replace those of the same names."""
+        self.notes = {**self.notes, **notes}
+        row = seal_notes(self._digest, self.notes, self._seal)
+        with self._explain_errors("the notes were not stored"):
+            self._live.execute("UPDATE notes SET json = ?, sha256 = ?", row)
 
     def blocks(self, *, start: int = 0) -> Iterator[tuple[int, BlockType]]:
         """Index and result of every block from index `start` on, in order. Raises: as `block`."""

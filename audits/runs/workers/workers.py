@@ -15,7 +15,7 @@ import attrs
 
 from arena.errors import CannotBeSent, InvalidArgument, PlaysAlone, suggest_extra
 from arena.parcels import pack
-from arena.settings import at_least, more_than
+from arena.settings import at_least, more_than, whole
 from audits.interrupts import check_interrupts
 from audits.registry.suggestions import unknown_name
 from audits.runs.verdict import RunStopped
@@ -39,7 +39,7 @@ class Workers:
     """
 
     backend: str = LOKY
-    jobs: int | None = attrs.field(default=None, validator=attrs.validators.optional(at_least(1)))
+    jobs: int | None = attrs.field(default=None, validator=attrs.validators.optional([whole, at_least(1)]))
     cluster: str | None = None
     patience: float | None = attrs.field(default=None, validator=attrs.validators.optional(more_than(0)))
 

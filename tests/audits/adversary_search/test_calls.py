@@ -16,6 +16,7 @@ from arena import InvalidArgument, NothingTested, play
 from arena.engine import count_games
 from arena.testing import check_learner
 from audits.adversary_search import SPACES, adversary_search
+from audits.adversary_search.adversary_search import POWERLESS, _explain_undecided
 from audits.runs import limits
 from audits.runs.limits import CHECKING_CALLS, Limits
 from learners.foreign.function import Function
@@ -229,3 +230,27 @@ def test_jobs_find_the_same_with_few_calls(monkeypatch: pytest.MonkeyPatch) -> N
     learner = learner_of(lambda points, rng: points.sum() + rng.laplace())
     found = [audits.search(learner, examples=24, jobs=jobs).to_dict() for jobs in (1, 2)]
     assert found[0] == found[1]
+
+
+def release_total(points: np.ndarray, rng: np.random.Generator) -> float:
+    return float(np.clip(points, 0, 1).sum()) + rng.laplace()
+
+
+@pytest.mark.thorough
+def test_a_search_too_short_to_state_a_power_is_undecided() -> None:
+    settings = {"receives": "points", "neighbours": "replace one"}
+    result = audits.search(release_total, settings=settings, epsilon=1.0, max_calls=1_000)
+    assert result.detectable is None
+    assert "too few games" in result.undecided
+    assert result.to_dict()["undecided"] == result.undecided
+    assert "nothing found" not in result.headline
+    longer = audits.search(release_total, settings=settings, epsilon=1.0, max_calls=4_000)
+    assert longer.detectable is not None
+    assert not longer.undecided
+
+
+def test_a_search_says_why_it_is_undecided() -> None:
+    assert "12 nats of evidence" in _explain_undecided(12.0, 0.5, False)
+    assert "interrupted" in _explain_undecided(0.0, 0.5, True)
+    assert _explain_undecided(0.0, None, False) == POWERLESS
+    assert not _explain_undecided(0.0, 0.5, False)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import attrs
 import numpy as np
 import pytest
 
 from arena import InvalidArgument
 from arena.privacy_curves import GaussianCurve, RenyiCurve
-from audits import Auditor, certify
+from audits import Auditor, certify, compare
 
 CONFIDENCE = 0.9
 
@@ -177,3 +178,22 @@ def test_arrays_of_objects_are_numbers() -> None:
     scores = [[0.1, 0.3, 0.2] * 50, [2.1, 1.7, 3.0] * 50]
     bound = certify(*scores).epsilon_lower
     assert certify(*(np.array(each, object) for each in scores)).epsilon_lower == bound > 3
+
+
+def test_so_few_scores_decide_nothing_of_a_large_claim() -> None:
+    few = certify([0.0] * 20, [1.0] * 20, epsilon=8.0)
+    assert few.ceiling < 8
+    assert few.undecided
+    assert few.headline.startswith("undecided, ")
+    assert few.to_dict()["undecided"] == few.undecided
+    assert compare([few]).headline == "1 results, 0 of them refuted, 1 undecided"
+    assert not certify([0.0] * 20, [0.0] * 20, epsilon=0.5).undecided
+    assert not certify([0.0] * 20, [0.0] * 20).undecided
+
+
+def test_a_refuted_claim_is_no_limit_of_what_is_false() -> None:
+    refuted = certify([0.0] * 200, [1.0] * 200, epsilon=1.0)
+    assert "the claim is false, and no claim of ε < " in refuted.summary()
+    at_claim = attrs.evolve(refuted, epsilon_lower=1.0)
+    assert "no claim of ε < 1 " not in at_claim.summary()
+    assert "ε > 1 at δ = 0" in at_claim.headline

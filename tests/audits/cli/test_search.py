@@ -103,7 +103,7 @@ def test_an_interrupt_has_a_status_of_its_own(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(searching, "search_adversary", search_and_stop)
     done = arena("laplace-count")
     assert done.exit_code == 130
-    assert "Interrupted. Nothing found" in done.stdout
+    assert "Interrupted. Undecided" in done.stdout
 
 
 @pytest.mark.parametrize(

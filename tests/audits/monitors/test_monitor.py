@@ -20,7 +20,7 @@ from arena import InvalidArgument, Sample
 from arena.randomness import generator
 from arena.records import Records
 from audits.adversary_search import Score, Script
-from audits.cli.monitor.commands import format_annotation
+from audits.cli.monitor.commands import format_annotation, get_status
 from audits.monitors import monitor as monitors
 from audits.monitors.kept_adversary import pack_scores, read_adversary, unpack_scores, write_adversary
 from audits.monitors.monitor_report import MonitorReport
@@ -375,3 +375,16 @@ def test_a_store_named_as_a_command_is_explained(nights: Path) -> None:
     said = arena.refusal(nights / "claims.py")
     assert f"Did you mean arena monitor play {nights / 'claims.py'}?" in said
     assert json.loads((nights / "store" / "monitor.json").read_text())["format"] == 1
+
+
+def test_too_few_games_leave_a_claim_undecided(nights: Path) -> None:
+    report = MonitorReport.of(Store.read(nights / "store"))
+    claims = [
+        attrs.evolve(claim, state="undecided" if claim.nights else "not played") for claim in report.claims
+    ]
+    open_report = attrs.evolve(report, claims=tuple(claims))
+    assert "undecided" in open_report.headline
+    assert open_report.summary().startswith("Undecided: ")
+    assert "not refuted" not in open_report.draw_badge()
+    assert get_status(open_report) == 4
+    assert format_annotation(claims[0]).startswith("::warning ")

@@ -60,8 +60,8 @@ def test_blocks_of_a_ledger_are_told_apart() -> None:
     ("verdict", "meaning"),
     [
         (
-            attrs.evolve(VERDICT, refuted=True),
-            "Refuted: with confidence 99.9 %, the claim is false, and no cl",
+            attrs.evolve(VERDICT, refuted=True, epsilon_lower=3.0),
+            "Refuted: with confidence 99.9 %, the claim is false, and no claim below ε = 3 at",
         ),
         (
             VERDICT,
@@ -73,7 +73,7 @@ def test_blocks_of_a_ledger_are_told_apart() -> None:
         ),
         (
             attrs.evolve(with_claim(10), epsilon_lower=0.0),
-            "Not refuted: these games certify no loss of privacy. So",
+            "Undecided: these games certify no loss of privacy. So",
         ),
         (
             attrs.evolve(VERDICT, refuted=True, interrupted=True),
@@ -95,3 +95,55 @@ def test_a_figure_that_json_cannot_hold_is_null(odd: float) -> None:
     text = to_json(attrs.evolve(with_claim(math.inf), ceiling=odd))
     found = json.loads(text, parse_constant=pytest.fail)
     assert (found["ceiling"], found["claim"]["epsilon"], found["epsilon_lower"]) == (None, None, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({}, ""),
+        ({"refuted": True, "relation_undecided": "not tested"}, ""),
+        ({"relation_note": "allowed", "relation_undecided": "not tested"}, "not tested"),
+        ({"relation_note": "allowed"}, ""),
+        ({"games": 0}, "no games were finished"),
+        ({"interrupted": True}, "not finished"),
+        ({"stopped": "max_calls"}, ""),
+        ({"stopped": "max_calls", "fixed_games": True}, "not reached"),
+        ({"refutable": False}, "so few games"),
+    ],
+)
+def test_a_verdict_is_undecided_if_its_games_say_nothing(changes: dict, word: str) -> None:
+    verdict = attrs.evolve(VERDICT, **changes)
+    assert word in verdict.undecided
+    assert bool(verdict.undecided) == bool(word) == (verdict.outcome == "Undecided")
+    assert json.loads(to_json(verdict.to_dict()))["undecided"] == verdict.undecided
+    (row,) = verdict.list_rows()
+    assert row.undecided == verdict.undecided
+
+
+@pytest.mark.parametrize("bound", [1.0, 1.00001])
+def test_a_refutation_names_a_bound_above_the_claim_or_none(bound: float) -> None:
+    verdict = attrs.evolve(VERDICT, refuted=True, epsilon_lower=bound)
+    assert "below ε = 1 " not in verdict.summary()
+    assert "ε ≥ 1 " not in f"{verdict.summary()} {verdict.headline}"
+    assert "ε > 1 at δ" in verdict.headline
+    assert verdict.describe_false_claims() == "the claim is false"
+
+
+def test_a_claim_of_a_curve_is_not_compared_with_a_bound_of_nothing() -> None:
+    text = attrs.evolve(VERDICT, epsilon_lower=0.0, curve_epsilon_lower=0.5).explain()
+    assert "below ε = 0 " not in text
+    assert "no privacy curve of the claim's shape below ε = 0.5 holds" in text
+
+
+def test_a_given_claim_of_a_function_is_its_own() -> None:
+    function = LEARNERS.find("function")(function=len)
+    players = {"learner": function, "adversary": ADVERSARIES.find("point-swap")(), "referee": Release()}
+    notes = RunNotes.from_plan(Plan(**players, epsilon=1, delta=0))
+    assert "claims no privacy" not in attrs.evolve(VERDICT, players=notes).summary()
+
+
+def test_a_claim_is_refuted_too_only_beside_another_one_that_is() -> None:
+    notes = RunNotes(own_claim=[0.25, 1e-5], claim="(0.25, 1e-05)-DP")
+    assert "is refuted." in attrs.evolve(VERDICT, players=notes).summary()
+    refuted = attrs.evolve(VERDICT, players=notes, refuted=True, epsilon_lower=2.0)
+    assert "is refuted, too." in refuted.summary()

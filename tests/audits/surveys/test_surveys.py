@@ -26,6 +26,7 @@ from audits.surveys.entry_result import (
     NOT_REFUTED,
     REFUTED,
     TOO_SLOW,
+    UNDECIDED,
     UNREADABLE,
     EntryResult,
 )
@@ -275,3 +276,19 @@ def test_the_command_surveys_a_catalogue(tmp_path: Path) -> None:
     result = arena.json(*words, "--html", str(tmp_path / "page.html"), status=3)
     assert [entry["outcome"] for entry in result["results"]] == [REFUTED]
     assert "count: flawed" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_undecided_entries_are_counted_and_listed_apart(tmp_path: Path) -> None:
+    entry = make_result("g", UNDECIDED, reason="too few games were played")
+    survey = make_survey(make_result("a", detectable=1.5), entry)
+    assert "0 refuted, 1 not refuted, 1 undecided, 0 not audited" in survey.headline
+    assert "too few games were played" in survey.summary()
+    assert not survey.alarming
+    assert EntryResult.from_bytes(entry.to_bytes()) == entry
+    ran = arena(write(survey, tmp_path / "survey.json"))
+    assert ran.exit_code == 4
+
+
+def test_a_bound_that_a_relation_explains_is_no_lack_of_games() -> None:
+    explained = attrs.evolve(make_result("a"), certified=1.5)
+    assert "too few games" not in make_survey(explained).summary()
