@@ -14,6 +14,7 @@ from arena.errors import (
     PlayerError,
     PlaysAlone,
     ProtocolViolation,
+    SameReleases,
     UnknownRelease,
     Unsupported,
 )
@@ -92,5 +93,5 @@ __all__ += ["AnswerLaw", "Branches", "Density", "Finite", "GaussianVector", "Ind
 __all__ += ["OnlineLaw", "StreamLaw", "Transformed", "ValueLaw", "project"]
 __all__ += ["ERROR", "MISTAKES", "REGRET", "MistakeCounts", "Scorebook"]
 __all__ += ["ArenaError", "BudgetExceeded", "CannotBeSent", "InternalError", "InvalidArgument"]
-__all__ += ["LearnerFails", "NotConforming", "NothingTested", "PlayerError", "PlaysAlone"]
+__all__ += ["LearnerFails", "NotConforming", "NothingTested", "PlayerError", "PlaysAlone", "SameReleases"]
 __all__ += ["ProtocolViolation", "UnknownRelease", "Unsupported"]

@@ -12,17 +12,27 @@ import attrs
 import numpy as np
 
 from arena.claims import PrivacyUnit, Relation
-from arena.errors import RAISED, ArenaError, InvalidArgument, PlayerError, ProtocolViolation, Unsupported
+from arena.errors import (
+    RAISED,
+    ArenaError,
+    InvalidArgument,
+    PlayerError,
+    ProtocolViolation,
+    Unsupported,
+    split_numbers,
+)
 from arena.messages import Move, Released, Reply
 from arena.players import Adversary, GameAdversary, Learner, read_relation_of
 from arena.randomness import Streams, block_seed, child_seed, streams
 from arena.referees import Batch, BatchSetup, Referee
 from arena.referees.scorebook import MistakeCounts, Scorebook
 from arena.referees.transcript import Entry, Transcript
+from arena.released.encoding import code_of_text, describe_content, hash_values
 from arena.sample import freeze
 from arena.settings import at_least, check_value
 
 _T = TypeVar("_T")
+_MOST_NUMBERS = 16  # in the text of an exception that are features
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -56,6 +66,19 @@ class Played:
     def shown(self) -> list[np.ndarray]:
         """Arrays (n, ...): all that the adversary saw, if that is recorded."""
         return [part for reply in self.replies for part in reply.parts]
+
+    @property
+    def failure_features(self) -> dict[str, np.ndarray]:
+        """The features (n,) of what the learner raised in games that were played alone, all of which failed:
+        "failure text", the code of its type and text, and "failure 1" and so on, the numbers in the text."""
+        if self.failure is None:
+            return {}
+        text, numbers = split_numbers(self.failure.error)
+        values = {"failure text": code_of_text("raised", text)}
+        values |= {
+            f"failure {place}": number for place, number in enumerate(numbers[:_MOST_NUMBERS], start=1)
+        }
+        return {name: np.full(len(self.worlds), value) for name, value in values.items()}
 
 
 def read_release(played: Played) -> np.ndarray:
@@ -91,6 +114,56 @@ def add_games(games: int) -> None:
     """Count games that were played in another process."""
     for count in _counts.get():
         count.games += games
+
+
+@attrs.define(eq=False)
+class ReleaseWatch:
+    """What games released. first: the first value, encoded, of one game, or None before any. varied: whether
+    some game released another, or replies that are no releases. failed: whether the learner raised in some.
+    """
+
+    first: np.ndarray | None = None
+    varied: bool = False
+    failed: bool = False
+
+    def describe(self) -> str:
+        """What a game released, in numbers of parts; empty if nothing was watched."""
+        return "" if self.first is None else describe_content(self.first)
+
+    def note(self, reply: Reply) -> None:
+        """Compare what a reply shows with what was released before."""
+        releases = reply.releases
+        self.varied |= releases is None
+        for value in releases or ():
+            if self.varied or not len(value):
+                return
+            if self.first is None:
+                self.first = value[:1].copy()
+            hashes = hash_values(value)
+            self.varied = bool((hashes != hash_values(self.first)[0]).any())
+
+    def join(self, other: ReleaseWatch) -> None:
+        """Add what other games released, perhaps in another process."""
+        if self.first is None:
+            self.first = other.first
+        elif other.first is not None:
+            self.varied |= bool(hash_values(self.first)[0] != hash_values(other.first)[0])
+        self.varied |= other.varied
+        self.failed |= other.failed
+
+
+_watches: ContextVar[tuple[ReleaseWatch, ...]] = ContextVar("watches", default=())
+
+
+@contextmanager
+def watch_releases() -> Iterator[ReleaseWatch]:
+    """Watch whether all games that are played meanwhile in this process release the same."""
+    watch = ReleaseWatch()
+    token = _watches.set((*_watches.get(), watch))
+    try:
+        yield watch
+    finally:
+        _watches.reset(token)
 
 
 _deadline: ContextVar[Callable[[], None] | None] = ContextVar("deadline", default=None)
@@ -244,6 +317,8 @@ def _play_batch(
     except PlayerError as error:
         if not faults or error.player != "learner":
             raise
+        for release_watch in _watches.get():
+            release_watch.failed = True
         returned, failure = np.full(games, np.inf), error
     score = _read_score(returned, adversary, games, batch.round)
     return Played(
@@ -301,6 +376,9 @@ def _run(
             watch(batch.round)
         check_deadline()
         original = batch.carry_out(move)
+        for release_watch in _watches.get():
+            if not release_watch.varied:
+                release_watch.note(original)
         if replies is not None:
             replies.append(original)
         reply = original.copy()

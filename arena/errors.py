@@ -17,7 +17,8 @@ import numpy as np
 RAISED = (Exception, SystemExit)
 
 _PUBLISHED = "raised "
-_FRACTION = re.compile(r"-?\d+\.\d+(e[+-]?\d+)?")
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+_ADDRESS, _HIDDEN = re.compile(r"0x[0-9a-fA-F]+"), "0x#"
 _MOST_GAMES = 5  # games that a message lists
 # Files that are not the user's: dp-arena, Python and installed packages.
 _SHIPPED = [
@@ -142,6 +143,10 @@ class NothingTested(ArenaError):
     """The games of an audit or a search could not have refuted anything, so that passing would be empty."""
 
 
+class SameReleases(UserWarning):
+    """Every game of an audit released the same, so that its data show little of the mechanism."""
+
+
 class LearnerFails(UserWarning):
     """A learner fails in some of the games, or against some adversaries, which then show little."""
 
@@ -185,15 +190,42 @@ def describe_error(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
-def publish_error(error: BaseException) -> str:
-    """The text that stands for an exception where it is an event of the view. Fractions are left out, since a
-    noisy number would make another text in every game."""
-    return f"{_PUBLISHED}{_FRACTION.sub('#', describe_error(error))}"
+def split_numbers(text: str) -> tuple[str, list[float]]:
+    """A text of an exception with # in place of each number, and the numbers, so that those with noise do not
+    make it another text in every game. Addresses in memory are left out.
+
+    >>> split_numbers("ValueError: -2.5 in <list at 0x7f31> of 3 rows")
+    ('ValueError: # in <list at 0x#> of # rows', [-2.5, 3.0])
+    """
+    numbers: list[float] = []
+
+    def replace(found: re.Match[str]) -> str:
+        number = float(found[0])
+        if not found[0].lstrip("-").isdigit() or int(found[0]) == number:
+            numbers.append(number)
+            return "#"
+        return found[0]  # an integer that no float equals
+
+    parts = [_NUMBER.sub(replace, part) for part in _ADDRESS.split(text)]
+    return _HIDDEN.join(parts), numbers
+
+
+def hide_addresses(text: str) -> str:
+    """A text with the addresses of objects in memory left out, which are no release."""
+    return _ADDRESS.sub(_HIDDEN, text)
+
+
+def publish_error(error: BaseException) -> str | list[str | float]:
+    """What stands for an exception where it is an event of the view: its type and text, and the numbers in
+    the text."""
+    text, numbers = split_numbers(describe_error(error))
+    return [f"{_PUBLISHED}{text}", *numbers] if numbers else f"{_PUBLISHED}{text}"
 
 
 def is_published_error(value: object) -> bool:
     """Whether a released value stands for an exception."""
-    return isinstance(value, str) and value.startswith(_PUBLISHED)
+    text = value[0] if isinstance(value, list) and value else value
+    return isinstance(text, str) and text.startswith(_PUBLISHED)
 
 
 def locate_error(error: BaseException) -> str:

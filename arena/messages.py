@@ -212,6 +212,11 @@ class Reply:
         return self.parts
 
     @property
+    def releases(self) -> tuple[np.ndarray, ...] | None:
+        """The encoded values (n, ...) that the learner released; None for a reply of labels or hypotheses."""
+        return None
+
+    @property
     def _values(self) -> list[Any]:
         return [getattr(self, field.name) for field in attrs.fields(type(self))]
 
@@ -255,6 +260,10 @@ def _list_parts(value: Any) -> list[np.ndarray]:
 @attrs.frozen(eq=False)
 class Trained(Reply):
     """The training phase is over. Nothing of h_0 is shown."""
+
+    @property
+    def releases(self) -> tuple[np.ndarray, ...]:
+        return ()
 
 
 @attrs.frozen(eq=False)
@@ -325,6 +334,10 @@ class Released(Reply):
     @property
     def compared(self) -> tuple[np.ndarray, ...]:
         return self.parts if isinstance(self.value, Hypothesis) else (hash_values(self.value),)
+
+    @property
+    def releases(self) -> tuple[np.ndarray, ...] | None:
+        return None if isinstance(self.value, Hypothesis) else (self.value,)
 
 
 @attrs.frozen(eq=False)

@@ -264,7 +264,7 @@ def _find_variables(value: Any) -> Iterator[str]:
 
 def is_model(value: Any) -> bool:
     """Whether a value is a class with the method `fit`, a partial of one, or an object with `fit` that cannot
-    be called: a mechanism that is fitted anew in each game, and releases its fitted attributes."""
+    be called: a mechanism that is fitted anew in each game, and is released itself."""
     while isinstance(value, partial):
         value = value.func
     return callable(getattr(value, "fit", None)) and (inspect.isclass(value) or not callable(value))

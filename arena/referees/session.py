@@ -244,7 +244,7 @@ class Session(Referee):
     1. The datasets are neighbours by the learner's claim, or the same. 2. The adversary asks queries of any
     type, which may depend on the replies, opens further sessions within the session, and asks any of them in
     any order. The queries of the two worlds may differ once if the claim protects queries. 3. It sees every
-    reply: a value, a refusal, the type of an exception, and what an odometer reports. A session that has
+    reply: a value, a refusal, an exception, and what an odometer reports. A session that has
     halted, or was stopped, is silent.
     """
 

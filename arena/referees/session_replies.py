@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from arena.errors import describe_error, split_numbers
 from arena.messages import FeatureKind, Reply
 from arena.referees.session_moves import describe_query, key_query
 from arena.referees.transcript import Cells, Entry, format_value
@@ -30,18 +31,20 @@ _MOST_PAIRED = 8  # replies up to which every two are compared
 OPENED, SILENCE = Symbol("session", "opened"), Symbol("session", "silence")
 
 
-def name_exception(error: BaseException) -> Symbol:
-    """What is shown of an exception: its type, since its message may hold anything."""
-    return Symbol(_RAISED, type(error).__name__)
+def name_exception(error: BaseException) -> Symbol | list[Symbol | float]:
+    """What is shown of an exception: its type and text, and the numbers in the text, if there are any."""
+    text, numbers = split_numbers(describe_error(error))
+    return [Symbol(_RAISED, text), *numbers] if numbers else Symbol(_RAISED, text)
 
 
 def read_exception(value: Any) -> str:
     """The type of the exception that the encoded reply of one game is; empty if it is no exception."""
-    name = describe_reply(value)
-    hashes = [
-        hash_values(encoded) for encoded in (np.asarray([value]), encode_values([Symbol(_RAISED, name)]))
-    ]
-    return name if hashes[0][0] == hashes[1][0] else ""
+    head = np.ravel(np.asarray(value))[:1]
+    if not head.size:
+        return ""
+    text = format_value(head[0])
+    is_exception = np.array_equal(hash_values(head), hash_values(encode_values([Symbol(_RAISED, text)])))
+    return text.partition(":")[0] if is_exception else ""
 
 
 _OPENED, _SILENT = hash_values(encode_values([OPENED, SILENCE])).tolist()
@@ -68,7 +71,7 @@ def _describe_other(match: re.Match[str]) -> str:
 
 
 _REPLIES = FeatureKind(
-    pattern=r"reply (?P<reply>\d+)(?P<part>(?:\[\d+\]|\{[0-9a-f]+\})*(?: text| low| shape| size)?)",
+    pattern=r"reply (?P<reply>\d+)(?P<part>(?:\[\d+\]|\{[0-9a-f]+\})*(?: text| low| sign| shape| size)?)",
     describe=_describe_reply,
     is_value=True,
     is_single=True,
@@ -157,10 +160,10 @@ def _read_numbers(value: np.ndarray, games: int) -> np.ndarray:
 class Replied(Reply):
     """What a session replies to n games.
 
-    value: (n, ...) as `arena.released` encodes them: answers; None, a refusal; the type of an exception;
-    `OPENED` or `SILENCE`. halted: (n,) bool, whether it has halted. loss: (n, 2), the ε in nats and the δ
-    that an odometer has reported so far; None without one. number: (n,) which of the queries so far it was,
-    from 1 on (0: none), so that a view shows what was asked again; the adversary knows it.
+    value: (n, ...) as `arena.released` encodes them: answers; None, a refusal; an exception, by its type
+    and text; `OPENED` or `SILENCE`. halted: (n,) bool, whether it has halted. loss: (n, 2), the ε in nats
+    and the δ that an odometer has reported so far; None without one. number: (n,) which of the queries so far
+    it was, from 1 on (0: none), so that a view shows what was asked again; the adversary knows it.
     """
 
     feature_kinds = (_REPLIES, _SILENT_FROM, _TOTALS, _OTHERS)
@@ -177,6 +180,11 @@ class Replied(Reply):
     @property
     def compared(self) -> tuple[np.ndarray, ...]:
         return (hash_values(self.value), self.halted, *(() if self.loss is None else (self.loss,)))
+
+    @property
+    def releases(self) -> tuple[np.ndarray, ...]:
+        """Replies to queries, not whether a session could be opened."""
+        return () if self.number is None or not self.number.all() else (self.value,)
 
     @property
     def _values(self) -> list[Any]:

@@ -14,13 +14,14 @@ equals. Marks and codes are numbers from 2^700 on, which no mechanism releases.
 Features are a function of one game's value, however it was written: `value` is the number that is released,
 `value[3]` an entry of a list or, in the order of numpy, of an array, `value{1f...}` the part at a key, by a
 hash. Behind such a name, ` text` is the code of a symbol, spread over [0, 1), ` low` what is to be added to
-the number, ` shape` that of an array, as a code, and ` size` stands for an empty list in another (0) or an
-empty dictionary (1). What a game does not have is `ABSENT`.
+the number, ` sign` is -1 of a negative zero, ` shape` that of an array, as a code, and ` size` stands for an
+empty list in another (0) or an empty dictionary (1). What a game does not have is `ABSENT`.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from fractions import Fraction
 from math import inf, isfinite, ldexp, prod
@@ -28,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from arena.errors import Unsupported
+from arena.errors import Unsupported, count_things
 from arena.released.paths import write_feature
 from arena.released.types import MAX_DEPTH, Fields, Number, Part, Symbol, take_apart
 from arena.sample import LARGEST_INTEGER, hash_rows
@@ -49,8 +50,10 @@ _PLAIN = {bool, int, float, np.bool_, np.float16, np.float32, np.float64} | {
 
 texts: dict[float, str] = {}  # by code; for people only
 ABSENT = -3e300  # below every other feature; numbers beyond 1e299 are no magnitudes
+_FIRST_KEY = re.compile(r"value\{[0-9a-f]+\}")
+_MOST_KEYS = 12  # that a description names
 _MAX_COLUMNS = 4_096  # of releases with keys or lists in lists
-_SUFFIXES = (" text", " low", " shape", " size")
+_SUFFIXES = (" text", " low", " sign", " shape", " size")
 
 
 def encode_values(values: Any) -> np.ndarray:
@@ -136,7 +139,7 @@ def _is_exact(numbers: np.ndarray, values: Any) -> bool:
     """Whether no integer among the values, of which `numbers` is an array, lies beyond ±2^53."""
     if numbers.dtype.kind == "b" or not numbers.size:
         return True
-    if numbers.max() <= LARGEST_INTEGER and numbers.min() >= -LARGEST_INTEGER:
+    if numbers.max().item() <= LARGEST_INTEGER and numbers.min().item() >= -LARGEST_INTEGER:
         return True
     if type(values) is np.ndarray or numbers.dtype.kind != "f":
         return numbers.dtype.kind == "f"
@@ -241,6 +244,11 @@ def _encode_text(kind: str, text: str) -> float:
     return code
 
 
+def code_of_text(kind: str, text: str) -> float:
+    """The code of a symbol as features have it, in [0, 1)."""
+    return _encode_text(kind, text) / LEAST - 1.0
+
+
 Place = tuple[str, int, float]  # the name of a feature, where it is in the row, or -1 and the feature
 
 
@@ -248,9 +256,24 @@ def value_columns(value: np.ndarray, name: str) -> dict[str, np.ndarray]:
     """The features (n,) of the encoded values (n, ...) of n games, by their names, which begin with `name`.
     Raises: Unsupported if there are more than 4,096, since the keys of dictionaries differ too much."""
     floats = np.asarray(value, np.float64)
+    columns = _list_features(floats, name)
+    signs = np.signbit(floats) & (floats == 0.0) if np.asarray(value).dtype.kind == "f" else np.zeros(0, bool)
+    if not signs.any():
+        return columns
+    marks = _list_features(np.where(signs, 1.0, np.where(np.abs(floats) < LEAST, 0.0, floats)), name)
+    zeros = {
+        f"{feature} sign": np.where(column == 1.0, -1.0, ABSENT)
+        for feature, column in marks.items()
+        if not name_suffix(feature)
+    }
+    return columns | {feature: column for feature, column in zeros.items() if (column != ABSENT).any()}
+
+
+def _list_features(floats: np.ndarray, name: str) -> dict[str, np.ndarray]:
+    """The features as numbers, without the signs of zeros."""
     if floats.ndim > 2:
         shape = f"{name} shape", np.full(len(floats), _code_of_shape(floats.shape[1:]))
-        return value_columns(floats.reshape(len(floats), -1), name) | dict([shape])
+        return _list_features(floats.reshape(len(floats), -1), name) | dict([shape])
     special = (floats >= LEAST) & (floats < 2 * MARKS[-1])
     if floats.ndim == 1:
         return _split_column(floats, special, name)
@@ -309,6 +332,24 @@ def describe_feature(name: str) -> str:
     return write_feature(name, lambda digits: texts.get(LEAST * (1.0 + ldexp(int(digits, 16), -52))))
 
 
+def describe_content(value: np.ndarray) -> str:
+    """What the adversary sees of an encoded value (1, ...): its numbers and texts, and their first names.
+    Names are known in processes that have encoded it.
+
+    >>> describe_content(encode_values([{"total": 1.5, "unit": "m"}]))
+    '1 number, 1 text (key "total", key "unit")'
+    """
+    columns = value_columns(value, "value")
+    numbers = sum(not name_suffix(name) for name in columns)
+    words = sum(name.endswith(" text") for name in columns)
+    parts = [count_things(number, noun) for number, noun in ((numbers, "number"), (words, "text")) if number]
+    first = dict.fromkeys(match[0] for match in map(_FIRST_KEY.match, columns) if match is not None)
+    keys = [key for key in map(describe_feature, first) if key != "the type"]
+    more = [f"{len(keys) - _MOST_KEYS:,} more"] if len(keys) > _MOST_KEYS else []
+    named = f" ({', '.join([*keys[:_MOST_KEYS], *more])})" if keys else ""
+    return (", ".join(parts) or "nothing but its shape") + named
+
+
 def _split_column(column: np.ndarray, special: np.ndarray, name: str) -> dict[str, np.ndarray]:
     if not special.any():
         return {name: column}
@@ -337,7 +378,8 @@ def _add_columns(
                 raise Unsupported(
                     "releases must have few different keys in all",
                     value=f"more than {_MAX_COLUMNS:,}",
-                    remedy="Release what is drawn or computed as values, not as keys, or bin the keys.",
+                    remedy="Release fewer numbers, and what is drawn or computed as values, not as keys; or "
+                    "bin the keys.",
                 )
             columns[feature] = np.full(n, ABSENT)
         columns[feature][games] = column

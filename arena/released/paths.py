@@ -4,20 +4,32 @@ the features that tell worlds apart."""
 from __future__ import annotations
 
 import inspect
+import random
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from arena.errors import UnknownRelease
 
+_SEEDS = ("random_state", "rng", "seed", "random_seed")  # attributes of models, apart from underscores
+_GENERATORS = (
+    random.Random,
+    np.random.Generator,
+    np.random.RandomState,
+    np.random.BitGenerator,
+    np.random.SeedSequence,
+)
+_PLAIN = (bool, int, float, str, bytes, tuple)  # of defaults that are compared by value
 ALLOWED = "Return numbers, text, None, or tuples, lists and dictionaries of these"
 _TOKEN = re.compile(r"\[(\d+)\]|\{([0-9a-f]+)\}")
 _SUFFIXES = {
     "": "{}",
     " text": "the text of {}",
     " low": "the last digits of {}",
+    " sign": "the sign of {}, where it is zero",
     " shape": "the shape of {}",
     " size": "whether {} is a list or a dictionary, both empty",
 }
@@ -32,11 +44,72 @@ _OF_FRAMES = (
 )
 
 
-def list_fitted(value: Any) -> list[str]:
-    """The fitted attributes of a model by scikit-learn's convention: those whose names end in _."""
-    if not callable(getattr(value, "fit", None)) or isinstance(value, type):
-        return []
-    return [name for name in getattr(value, "__dict__", ()) if name.endswith("_") and name[0] != "_"]
+def is_fit_object(value: Any) -> bool:
+    """Whether a value is an object with the method `fit`."""
+    return callable(getattr(value, "fit", None)) and not isinstance(value, type)
+
+
+def list_content(model: Any) -> dict[str, Any]:
+    """The attributes of a model, private ones too, without its public settings and what nobody publishes.
+
+    Left out are parameters of its class that have their default; generators of random numbers and seeds;
+    durations; and addresses in memory, as of an attribute that says whether another was replaced.
+    """
+    kind: Any = type(model)
+    state, defaults = list_state(model), _list_defaults(kind)
+    addresses = {id(part) for part in state.values()}
+    return {
+        name: part
+        for name, part in state.items()
+        if not (name in defaults and _is_default(part, defaults[name]))
+        and not (name.strip("_") in _SEEDS and (part is None or isinstance(part, int | np.integer)))
+        and not (type(part) is int and part in addresses)
+        and not (is_duration(name) or is_generator(part))
+    }
+
+
+def is_fitted(model: Any) -> bool:
+    """Whether a model has attributes besides the parameters of its class, or models among these that do."""
+    kind: Any = type(model)
+    content, defaults = list_content(model), _list_defaults(kind)
+    if not hasattr(model, "get_params"):
+        return bool(content)
+    return any(name not in defaults or _holds_fitted(part) for name, part in content.items())
+
+
+def is_generator(value: Any) -> bool:
+    """Whether a value is a generator of random numbers, or what seeds one."""
+    kind = type(value)
+    return isinstance(value, _GENERATORS) or (kind.__module__, kind.__name__) == ("torch._C", "Generator")
+
+
+def is_duration(name: object) -> bool:
+    """Whether an attribute or a key of this name, such as `mean_fit_time`, says how long something took."""
+    return isinstance(name, str) and name.rstrip("_").endswith("_time")
+
+
+def _holds_fitted(part: Any) -> bool:
+    if isinstance(part, list | tuple):
+        return any(map(_holds_fitted, part))
+    if isinstance(part, Mapping):
+        return any(map(_holds_fitted, part.values()))
+    return is_fit_object(part) and is_fitted(part)
+
+
+@lru_cache(maxsize=256)
+def _list_defaults(kind: Any) -> dict[str, Any]:
+    """The parameters with which objects of a class are made, each with its default."""
+    try:
+        parameters = inspect.signature(kind).parameters
+    except (TypeError, ValueError):  # some builtins have no signature
+        return {}
+    return {name: parameter.default for name, parameter in parameters.items()}
+
+
+def _is_default(part: Any, default: Any) -> bool:
+    if part is default:
+        return True
+    return type(part) is type(default) and isinstance(part, _PLAIN) and bool(part == default)
 
 
 def list_state(value: Any) -> dict[str, Any]:
@@ -57,6 +130,7 @@ class Refused(Exception):
     def __init__(self, part: Any) -> None:
         self.refused = self.part = part
         self.path = ""
+        self.in_model = False
 
     def add_container(self, container: Any) -> None:
         """Note that the part is in `container`, which is a part itself."""
@@ -65,6 +139,7 @@ class Refused(Exception):
         if type(container).__name__ == "DataFrame" and column:
             self.path = f"[{_quote(list(container.columns)[int(column[1])])}]{column[2]}"
         self.part = container
+        self.in_model |= is_fit_object(container)
 
     def explain(self) -> UnknownRelease:
         """The error for the user, with a way to release what the part holds."""
@@ -74,7 +149,7 @@ class Refused(Exception):
         name = (
             kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
         )
-        return UnknownRelease(rule, value=name, remedy=_find_remedy(value))
+        return UnknownRelease(rule, value=name, remedy=_find_remedy(value, in_model=self.in_model))
 
 
 def _find_step(container: Any, part: Any) -> str:
@@ -96,7 +171,9 @@ def _quote(key: object) -> str:
     return f'"{key}"' if isinstance(key, str) and key.isprintable() and '"' not in key else repr(key)
 
 
-def _find_remedy(value: Any) -> str:
+def _find_remedy(value: Any, *, in_model: bool) -> str:
+    if in_model:
+        return "Release what you publish of the model: audit a function that fits it, and returns that."
     if isinstance(value, np.ma.MaskedArray):
         return "Release value.filled(nan), since what a mask covers can still be read from the array."
     if inspect.iscoroutine(value):
@@ -106,8 +183,8 @@ def _find_remedy(value: Any) -> str:
         return "Return list(value)."
     if hasattr(value, "collect") and type(value).__name__ == "LazyFrame":
         return "Return value.collect()."
-    if callable(getattr(value, "fit", None)) and not isinstance(value, type):
-        return "Fit the model: it has no attributes that end in _ yet, which would be its release."
+    if is_fit_object(value):
+        return "Fit the model: it has no attributes besides its parameters yet, which would be its release."
     if callable(value) or isinstance(value, type):
         return f"{ALLOWED}: what it computes, not the function itself."
     fitted = [name for name in getattr(value, "__dict__", ()) if name.endswith("_") and name[0] != "_"]
@@ -127,9 +204,12 @@ def write_feature(feature: str, read_key: Callable[[str], str | None]) -> str:
     for place, digits in _TOKEN.findall(feature.removesuffix(name).removeprefix("value")):
         path += f"[{place}]" if place else _write_key(read_key(digits), digits)
     if not path:
-        return {"": "the number", " text": "the text", " low": "the last digits"}.get(
-            name, _SUFFIXES[name].format("the release")
-        )
+        return {
+            "": "the number",
+            " text": "the text",
+            " low": "the last digits",
+            " sign": "the sign of zero",
+        }.get(name, _SUFFIXES[name].format("the release"))
     for pattern, words, inside in _OF_FRAMES:
         found = pattern.fullmatch(path)
         if found:

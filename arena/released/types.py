@@ -16,7 +16,7 @@ from decimal import Decimal
 from fractions import Fraction
 from math import isfinite, isnan
 from pathlib import PurePath
-from types import MappingProxyType, SimpleNamespace
+from types import CellType, FunctionType, MappingProxyType, ModuleType, SimpleNamespace
 from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -24,8 +24,17 @@ from zoneinfo import ZoneInfo
 import attrs
 import numpy as np
 
-from arena.errors import UnknownRelease
-from arena.released.paths import ALLOWED, Refused, list_fitted, list_state
+from arena.errors import UnknownRelease, hide_addresses
+from arena.released.paths import (
+    ALLOWED,
+    Refused,
+    is_duration,
+    is_fit_object,
+    is_fitted,
+    is_generator,
+    list_content,
+    list_state,
+)
 
 MAX_DEPTH = 32  # of containers in containers; a list may even contain itself
 _MICROSECOND = timedelta(microseconds=1)
@@ -53,31 +62,51 @@ Part = Number | Symbol | list["Part"] | Fields
 def take_apart(value: Any) -> Part:
     """The parts of a released value. Raises: UnknownRelease if its type is not known.
 
-    Numbers are compared by value: 1, 1.0 and True are equal. So are sequences: lists, tuples and arrays. The
-    order of dictionaries and sets does not matter, nor does how a sparse matrix is stored.
+    Numbers are compared by value: 1, 1.0 and True are equal, but 0.0 and -0.0 are not. So are sequences:
+    lists, tuples and arrays. The order of dictionaries and sets does not matter, except where the order is
+    part of the type (OrderedDict), nor does how a sparse matrix is stored.
     """
     try:
-        return _take_apart(value, 0)
+        return _take_apart(value, Take())
     except Refused as refused:
         refusal = refused.explain()
     raise refusal  # here, so that it travels to other processes without the object
 
 
-def _take_apart(value: Any, depth: int) -> Part:
+@attrs.frozen(eq=False)
+class Take:
+    """Takes the parts of an object apart, for its reader. depth: how many containers there are around these.
+    saved: by their identity, the objects of a model that were taken apart, whose parts are None while they
+    are; None outside of models."""
+
+    depth: int = 0
+    saved: dict[int, tuple[Any, Part | None]] | None = None
+
+    def __call__(self, part: Any) -> Part:
+        return _take_apart(part, Take(self.depth + 1, self.saved))
+
+    def enter_model(self) -> Take:
+        """The same within a model, where objects of other types are taken as one would save them."""
+        return self if self.saved is not None else Take(self.depth, {})
+
+
+def _take_apart(value: Any, take: Take) -> Part:
     kind = type(value)
     if kind is float or kind is int or kind is bool:
         return value  # type: ignore[no-any-return]
-    if depth > MAX_DEPTH:
+    if take.depth > MAX_DEPTH:
         raise UnknownRelease(
             "a release must be made of numbers, text and None",
             value=f"containers within containers, more than {MAX_DEPTH} deep",
             remedy=f"{ALLOWED}, a few levels deep.",
         )
     reader = _find_reader(kind, value)
+    if reader is None and take.saved is not None:
+        reader = _read_saved_once
     if reader is None:
         raise Refused(value)
     try:
-        return reader(value, lambda part: _take_apart(part, depth + 1))
+        return reader(value, take)
     except Refused as refused:
         if refused.part is not value:  # a reader may refuse its own value
             refused.add_container(value)
@@ -97,7 +126,6 @@ def name_key(part: Part) -> str:
     return repr(float(part)).removesuffix(".0")
 
 
-Take = Callable[[Any], Part]
 Reader = Callable[[Any, Take], Part]
 
 
@@ -128,7 +156,7 @@ def _find_reader(kind: type, value: Any) -> Reader | None:
             return None if _has_state(value, base) else _READERS.get(base, _read_base(base))
     if dataclasses.is_dataclass(kind) or attrs.has(kind):
         return _read_record
-    return _read_model if callable(getattr(value, "fit", None)) and not isinstance(value, type) else None
+    return _read_model if is_fit_object(value) else None
 
 
 def _has_state(value: object, base: type) -> bool:
@@ -164,14 +192,23 @@ def _read_with_attributes(value: Any, take: Take) -> Part:
 
 
 def _read_mapping(value: Any, take: Take) -> Part:
-    return Fields({name_key(take(key)): take(part) for key, part in value.items()})
+    items = value.items()
+    if take.saved is not None:  # how long fitting took is no release
+        items = [(key, part) for key, part in items if not is_duration(key)]
+    fields = {name_key(take(key)): take(part) for key, part in items}
+    if type(value) is OrderedDict:
+        fields["<order>"] = Symbol("order", ", ".join(fields))
+    if type(value) is not dict:
+        fields["<type>"] = Symbol("type", _name_type(type(value)))
+    return Fields(fields)
 
 
 def _read_set(value: Any, take: Take) -> Part:
     parts = [take(part) for part in value]
     numbers: list[Any] = [part for part in parts if not isinstance(part, Symbol | list | Fields)]
     numbers.sort(key=lambda number: (isnan(number), number))
-    fields: dict[str, Part] = {"<type>": Symbol("type", "set"), "numbers": numbers}
+    kind = "frozenset" if isinstance(value, frozenset) else "set"
+    fields: dict[str, Part] = {"<type>": Symbol("type", kind), "numbers": numbers}
     return Fields(fields | {name_key(part): 1 for part in parts if isinstance(part, Symbol | list | Fields)})
 
 
@@ -184,19 +221,65 @@ def _read_record(value: Any, take: Take) -> Part:
 
 
 def _read_model(value: Any, take: Take) -> Part:
-    """The fitted attributes of a model, or the fitted models that it is composed of, as a pipeline is. An
-    attribute that is a model without any, as of a forest, says only how others were made."""
-    fitted = {name: getattr(value, name) for name in list_fitted(value)}
-    state = {name: part for name, part in fitted.items() if list_fitted(part) or not hasattr(part, "fit")}
-    if not state and hasattr(value, "get_params"):
-        state = {name: part for name, part in value.get_params().items() if list_fitted(part)}
-    if not state:
+    """What a fitted model holds, as one would save it: all attributes but those `list_content` leaves out."""
+    if take.saved is None and not is_fitted(value):
         raise Refused(value)
-    return _make_fields(type(value), state, take)
+    return _read_saved_once(value, take.enter_model())
+
+
+def _read_saved_once(value: Any, take: Take) -> Part:
+    """An object within a model, which may hold the object that it is part of."""
+    assert take.saved is not None
+    if id(value) in take.saved:
+        known = take.saved[id(value)][1]
+        return Symbol("object", "one that contains it") if known is None else known
+    take.saved[id(value)] = value, None
+    part = _read_saved(value, take)
+    take.saved[id(value)] = value, part
+    return part
+
+
+def _read_saved(value: Any, take: Take) -> Part:
+    """What a pickle of an object holds. Functions and classes are their names, and what they enclose;
+    generators of random numbers are no release. Raises: Refused if it cannot be pickled."""
+    if is_fit_object(value):
+        return _make_fields(type(value), list_content(value), take)
+    kind: Any = type(value)
+    if is_generator(value):
+        return Symbol("generator", "")
+    if isinstance(value, type | ModuleType | np.ufunc):
+        return Symbol("name", _name_type(value) if isinstance(value, type) else value.__name__)
+    if isinstance(value, FunctionType):
+        cells = [cell.cell_contents for cell in value.__closure__ or () if cell != CellType()]
+        name = f"{value.__module__}.{value.__qualname__}"
+        defaults = [value.__defaults__, value.__kwdefaults__]
+        return _make_fields(None, {"name": name, "encloses": cells, "defaults": defaults}, take)
+    if isinstance(value, np.ma.MaskedArray):
+        entries = np.array(value.tolist(), object)  # None where it is covered
+        return _make_fields(kind, {"mask": np.ma.getmaskarray(value), "entries": entries}, take)
+    state: dict[str, Any] = list_state(value)
+    try:
+        reduced = value.__reduce_ex__(4)
+    except Exception:  # objects of other libraries may raise anything
+        raise Refused(value) from None
+    is_usual = (kind.__reduce_ex__, kind.__reduce__) == (object.__reduce_ex__, object.__reduce__)
+    if isinstance(reduced, str):
+        state["<pickle>"] = reduced
+    elif not is_usual or getattr(kind, "__getstate__", None) is not getattr(object, "__getstate__", None):
+        maker, arguments, own, items, entries = (*reduced, None, None, None)[:5]
+        state["<pickle>"] = [maker, arguments, own, list(items or ()), dict(entries or ())]
+    elif reduced[3:]:  # of a subclass of a list or a dictionary
+        items, entries = (*reduced[3:], None)[:2]
+        state["<entries>"] = [list(items or ()), dict(entries or ())]
+    return _make_fields(kind, state, take)
 
 
 def _read_exception(value: Any, take: Take) -> Part:
-    state = {**vars(value), "args": value.args, "text": str(value), "cause": value.__cause__}
+    arguments: Any = value.args
+    if any(isinstance(part, str) for part in arguments):
+        arguments = [hide_addresses(part) if isinstance(part, str) else part for part in arguments]
+    text = hide_addresses(str(value))
+    state = {**vars(value), "args": arguments, "text": text, "cause": value.__cause__}
     return _make_fields(type(value), state, take)
 
 
@@ -213,7 +296,7 @@ def _make_fields(kind: type | None, state: dict[str, Any], take: Take) -> Fields
 def _read_decimal(value: Any, take: Take) -> Part:
     if value.is_snan():
         return Symbol("Decimal", str(value))
-    return Fraction(value) if value.is_finite() else float(value)
+    return Fraction(value) if value.is_finite() and value else float(value)  # -0.0 is no fraction
 
 
 def _read_datetime(value: Any, take: Take) -> Part:
@@ -276,6 +359,8 @@ def _read_array(value: Any, take: Take) -> Part:
     value = convert_to_numpy(value)  # a part of a np.matrix is an array, too
     if value.ndim == 0:
         return take(value[()])
+    if value.ndim > 1 and not value.size:
+        return Symbol("empty", str(value.shape))
     if value.dtype.kind in "biufcSUO" and value.dtype.itemsize <= 8 and value.ndim == 1:
         return [take(part) for part in value.tolist()]
     return [take(part) for part in value]
@@ -290,23 +375,32 @@ def _read_sparse(value: Any, take: Take) -> Part:
 
 
 def _read_pandas_index(value: Any, take: Take) -> Part:
-    state: dict[str, Any] = {"names": list(value.names), "entries": list(value)}
+    dtypes = [str(level.dtype) for level in getattr(value, "levels", (value,))]
+    state: dict[str, Any] = {"names": list(value.names), "entries": list(value), "dtypes": ", ".join(dtypes)}
+    state["freq"] = str(getattr(value, "freq", None))
     if hasattr(value.dtype, "categories"):
-        state["categories"] = list(value.dtype.categories)
+        state |= {"categories": list(value.dtype.categories), "ordered": value.dtype.ordered}
     return _make_fields(None, state, take)
 
 
 def _read_pandas_series(value: Any, take: Take) -> Part:
-    state = {"name": value.name, "index": value.index, "entries": list(value), "attrs": dict(value.attrs)}
+    state = {"name": value.name, "index": value.index, "entries": list(value), "dtype": str(value.dtype)}
+    state["attrs"] = _read_pandas_notes(value)
     if hasattr(value.dtype, "categories"):
-        state["categories"] = list(value.dtype.categories)
+        state |= {"categories": list(value.dtype.categories), "ordered": value.dtype.ordered}
     return _make_fields(None, state, take)
 
 
 def _read_pandas_frame(value: Any, take: Take) -> Part:
     columns = [value.iloc[:, place].rename(None).reset_index(drop=True) for place in range(value.shape[1])]
-    frame = {"columns": value.columns, "index": value.index, "attrs": dict(value.attrs), "entries": columns}
+    frame = {"columns": value.columns, "index": value.index, "entries": columns}
+    frame["attrs"] = _read_pandas_notes(value)
     return _make_fields(None, frame, take)
+
+
+def _read_pandas_notes(value: Any) -> dict[Any, Any]:
+    """What a frame or a series says of itself: its attributes, and whether labels must differ."""
+    return dict(value.attrs) | ({} if value.flags.allows_duplicate_labels else {"<labels>": "differ"})
 
 
 def _read_pandas_range(value: Any, take: Take) -> Part:
@@ -316,7 +410,7 @@ def _read_pandas_range(value: Any, take: Take) -> Part:
 
 def _read_pandas_time(value: Any, take: Take) -> Part:
     zone = None if getattr(value, "tz", None) is None else str(value.tz)
-    return Fields({"type": Symbol("unit", f"{value.unit} {zone}"), "count": int(value.value)})
+    return Fields({"type": Symbol(type(value).__name__, f"{value.unit} {zone}"), "count": int(value.value)})
 
 
 def _read_polars_series(value: Any, take: Take) -> Part:
@@ -331,7 +425,9 @@ _READERS: dict[type, Reader] = {
         (type(None), type(Ellipsis), type(NotImplemented), UUID, timezone, ZoneInfo), _read_symbol
     ),
     str: lambda value, take: Symbol("str", repr(str.__str__(value))),
-    **dict.fromkeys((bytes, bytearray, memoryview), lambda value, take: Symbol("bytes", repr(bytes(value)))),
+    **dict.fromkeys(
+        (bytes, bytearray, memoryview), lambda value, take: Symbol(type(value).__name__, repr(bytes(value)))
+    ),
     **dict.fromkeys((list, tuple, deque, array, type({}.values())), _read_sequence),
     **dict.fromkeys((dict, OrderedDict, defaultdict, Counter, MappingProxyType), _read_mapping),
     **dict.fromkeys((set, frozenset, type({}.keys()), type({}.items())), _read_set),
@@ -377,7 +473,10 @@ _LIBRARIES: dict[str, dict[str, Reader]] = {
         "Period": _read_symbol,
         "NAType": _read_symbol,
         "NaTType": _read_symbol,
-        **dict.fromkeys(_PANDAS_ARRAYS, lambda value, take: take(list(value))),
+        **dict.fromkeys(
+            _PANDAS_ARRAYS,
+            lambda value, take: _make_fields(None, {"dtype": str(value.dtype), "entries": list(value)}, take),
+        ),
     },
     "polars": {
         "DataFrame": lambda value, take: Fields(
@@ -386,6 +485,7 @@ _LIBRARIES: dict[str, dict[str, Reader]] = {
         "Series": _read_polars_series,
     },
     "sklearn": {"Tree": lambda value, take: _make_fields(type(value), value.__getstate__(), take)},
+    "diffprivlib": {"BudgetAccountant": lambda value, take: Symbol("accountant", "")},  # all models share one
     "torch": dict.fromkeys(("Tensor", "Parameter"), _read_array),
     "jaxlib": {"ArrayImpl": _read_array},
     "cupy": {"ndarray": _read_array},

@@ -86,6 +86,16 @@ def check_learner(learner: Learner, *, sample: Any = None, games: int = 2_000) -
         _check_capabilities(learner, probe)
 
 
+def play_other_data(learner: Learner, protocol: str) -> None:
+    """Play a few games on each of several small training sets, whatever they show; what the learner declines,
+    or fails in, is left out."""
+    with suppress(ArenaError):
+        for sample in _make_samples(learner):
+            with suppress(ArenaError):
+                probe = _make_probe(learner, protocol, sample, _choose_points(sample), 1)
+                _play_probe(learner, probe, games=_FEW_BATCHES)
+
+
 def _check_texts(learner: Learner, probe: Probe) -> None:
     """Refuse text that differs in every game, if text is released: a few games show nothing of it."""
     played = play(learner, probe, probe.referee, games=2, seed=1, record=True)

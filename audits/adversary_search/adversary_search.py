@@ -14,6 +14,7 @@ from typing import Self
 import attrs
 
 from arena import Claim, InvalidArgument, Learner, NothingTested, Sample
+from arena.engine import ReleaseWatch
 from arena.settings import check_value, less_than, more_than
 from audits.adversary_search import exploration
 from audits.adversary_search.confirmation import SearchPlan, choose_pairs, ignore_overflow
@@ -37,6 +38,7 @@ from audits.runs.limits import (
 )
 from audits.runs.other_relation import change_relation
 from audits.runs.plan import Plan
+from audits.runs.same_releases import refuse_same_releases
 from audits.runs.verdict import Verdict
 from audits.runs.workers import Workers, map_in_order
 
@@ -99,7 +101,8 @@ def search(
     search; the result so far is marked `interrupted`. Warns if the learner fails in some games.
 
     Raises: InvalidArgument; WorkersFailed; NotConforming if the learner fails `arena.testing.check_learner`;
-    NothingTested if it fails in, or declines, every game; whatever a referee raises in other games.
+    NothingTested if it fails in, or declines, every game, or releases the same in all of them; whatever a
+    referee raises in other games.
     """
     limits = Limits(max_calls, max_seconds)
     protocol = choose_protocol(learner, protocol)
@@ -141,7 +144,9 @@ def search(
             plan.announce(limits, announce, workers)
         check_learner_first(learner)
         plan = plan.fit_pairs(limits)
-        result = plan.run(Workers() if limits.given else workers.choose_for(plan), watch, limits)
+        releases = ReleaseWatch()
+        result = plan.run(Workers() if limits.given else workers.choose_for(plan), watch, limits, releases)
+    result = attrs.evolve(result, seen=releases.describe())
     tried = result.examples + result.rejected
     if result.stopped and not result.examples:
         raise NothingTested(
@@ -149,6 +154,8 @@ def search(
         )
     if not (result.examples or result.interrupted):
         raise refuse_failures(learner, result.failure, f"against all of {tried:,} adversaries")
+    if not (result.refuted or result.interrupted):
+        refuse_same_releases(learner, releases)
     if result.failed and not result.refuted:
         warn_of_failures(learner, result.failure, result.failed, tried, "in games against {} adversaries")
     return result
@@ -177,8 +184,13 @@ class AdversarySearch(SearchPlan):
         return plan
 
     def run(
-        self, workers: Workers, watch: Callable[[SearchProgress], None] | None, limits: Limits
+        self,
+        workers: Workers,
+        watch: Callable[[SearchProgress], None] | None,
+        limits: Limits,
+        releases: ReleaseWatch | None = None,
     ) -> SearchResult:
+        """Search until a limit or a refutation. releases: is told what all games of explorations released."""
         explorations: list[Exploration] = []
         confirmations = 0
         confirmed: tuple[Plan, Verdict] | None = None
@@ -213,6 +225,9 @@ class AdversarySearch(SearchPlan):
             acknowledge_interrupt()
             interrupted = True
         confirming_plan, confirming_verdict = confirmed or (None, None)
+        if releases is not None:
+            for each in explorations:
+                releases.join(each.releases)
         examples, rejected, games, failed = (
             sum(getattr(each, name) for each in explorations)
             for name in ("examples", "rejected", "games", "failed")

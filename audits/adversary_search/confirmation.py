@@ -104,7 +104,7 @@ class SearchPlan:
         largest = max([weigh_halves(halves, self.claim, more=more).nats, *single])
         rate = largest / sum(half.pairs for half in halves)
         for score, nats in zip(scores, single, strict=True):
-            if nats >= _READABLE * largest > 0:
+            if nats >= _READABLE * largest > 0 and not score.reads_failures:
                 sums = sum(half.counts @ score.column(half)[half.which] for half in halves)
                 sign = -1 if sums[1] < sums[0] else 1  # world 1 has the larger scores
                 own = script.score or score

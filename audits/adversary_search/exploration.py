@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, Phase, Verbosity, given, reject, seed, setti
 from hypothesis.errors import Unsatisfiable
 
 from arena import ArenaError, PlayerError, Sample
-from arena.engine import GameCount, count_games
+from arena.engine import GameCount, ReleaseWatch, count_games, watch_releases
 from audits.adversary_search.detectable_loss import Rung
 from audits.adversary_search.evidence import (
     DECLINED,
@@ -54,6 +54,7 @@ _MIN_SHRINKING = 2_048  # calls to shrink, at least; more if it took more to fin
 class Exploration:
     """The result of one exploration. adversary: that passed the threshold, shrunk. leader: if none did, the
     best in the end. rungs: those played after nothing had passed. played: the adversaries that were played.
+    releases: what all games released, if it was always the same.
     Other fields are as in `SearchResult`."""
 
     adversary: Script | None = None
@@ -69,6 +70,7 @@ class Exploration:
     interrupted: bool = False
     stopped: str = ""
     played: Mapping[Script, Evidence] = attrs.field(factory=dict, repr=False)
+    releases: ReleaseWatch = attrs.field(factory=ReleaseWatch, repr=False)
 
 
 class _ThresholdPassed(Exception):
@@ -121,7 +123,8 @@ class HypothesisRun:
         over. Raises: whatever a referee raises in a game, except for games that the learner declines."""
         if self._target.learner.one_call_a_game:
             self._usual_calls = SPACES[self._protocol].budget.calls * examples
-        with count_games() as self._count, self._limits.end_in_time():
+        watch = watch_releases()
+        with count_games() as self._count, watch as self._result.releases, self._limits.end_in_time():
             return self._run(examples)
 
     def _run(self, examples: int) -> Exploration:

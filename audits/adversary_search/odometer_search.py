@@ -13,6 +13,7 @@ import attrs
 import numpy as np
 
 from arena import Learner, NothingTested, PlayerError
+from arena.engine import watch_releases
 from arena.referees.session import ReportsLoss
 from arena.referees.session_replies import LOSS, OF_DELTA
 from arena.settings import at_least, check_value, less_than, more_than, whole
@@ -29,6 +30,7 @@ from audits.runs.blocks import check_players, play_block
 from audits.runs.example_games import write_example_games
 from audits.runs.learner_failures import check_learner_first
 from audits.runs.plan import LEARNED, Plan, describe
+from audits.runs.same_releases import refuse_same_releases
 from audits.statistics.ex_post import ExPostBetting, ExPostPairs, choose_bets, join_pairs
 
 ERROR = 1e-6
@@ -121,7 +123,8 @@ def search_odometer(
     left = examples - len(obvious)
     drawn = draw_values(adversaries(learner, protocol), "adversaries", left, key=hash) if left else []
     scripts = list(dict.fromkeys([*obvious, *drawn]))
-    best = _halve_scripts(learner, scripts, seed)
+    with watch_releases() as releases:
+        best = _halve_scripts(learner, scripts, seed)
     if not best:
         raise NothingTested(f"{learner.own_name} fails in, or declines, all games. Correct it.")
     results = []
@@ -131,6 +134,8 @@ def search_odometer(
         results.append((betting, script))
         if betting.refuted:
             break
+    if not results[-1][0].refuted:
+        refuse_same_releases(learner, releases)
     betting, script = max(results, key=lambda result: result[0].log_evidence)
     return OdometerResult(
         learner=learner,

@@ -36,14 +36,15 @@ ENTRIES = "entries"  # how many entries a release has
 _FEATURE = re.compile(
     r"halted|answers|answers 1|failed|score|hypotheses|numbers|entries|answer (?P<answer>\d+)"
     r"|(?:value|hypothesis \d+)(?:\[\d+\])?"
-    r"|value(?:\[\d+\]|\{[0-9a-f]+\})*(?: text| low| shape| size)?"
-    r"|answers 1 in (?P<first>\d+) to (?P<last>\d+)|pattern (?P<pattern>[01]+)"
+    r"|value(?:\[\d+\]|\{[0-9a-f]+\})*(?: text| low| sign| shape| size)?"
+    r"|failure (?:text|\d+)|answers 1 in (?P<first>\d+) to (?P<last>\d+)|pattern (?P<pattern>[01]+)"
 )
 _NAMES = {
     "halted": "whether the learner halted",
     "answers": "the number of answers",
     "answers 1": "the number of answers 1",
     "failed": "whether the learner failed",
+    "failure text": "the text of the exception",
     ENTRIES: "the number of entries",
     OWN_SCORE: "the score of the adversary itself",
 }
@@ -116,6 +117,11 @@ class Score:
             total = f"a weighted sum of {whole}"
             return total if self.form == WEIGHTED else f"the distance of {total} from {centre}"
         return f"the {'sum' if self.form == TOTAL else f'{self.form} entry'} of {whole}"
+
+    @property
+    def reads_failures(self) -> bool:
+        """Whether it reads what the learner raised, which only views of games show, not their replies."""
+        return any(name.startswith("failure ") for name in (self.feature, *self.names))
 
     def of(self, replies: Sequence[Reply], games: int) -> np.ndarray:
         """The scores (games,) of a batch, from its replies."""
@@ -209,6 +215,8 @@ def _name_feature(feature: str) -> str:
         return f"how often answers in a row were {', '.join(feature.partition(' ')[2])}"
     if feature.startswith("answers 1 in "):
         return f"the number of answers 1 in rounds {feature.removeprefix('answers 1 in ')}"
+    if feature.startswith("failure ") and feature not in _NAMES:
+        return f"number {feature.removeprefix('failure ')} in the text of the exception"
     found = match_feature(feature)
     if found is not None:
         return found[0].describe(found[1])

@@ -56,6 +56,7 @@ class SearchResult(Report):
     untested: what the learner failed to do in every game, such as queries of a session.
     undecided: why the search decides nothing, as a clause: a limit or an interrupt cut it off before it could
         find a violation, or confirm one, or nothing tested the other relation. Empty if it decides.
+    seen: what one game released, in numbers of parts.
     """
 
     kind: ClassVar[str] = "search"
@@ -84,6 +85,7 @@ class SearchResult(Report):
     relation_note: str = ""
     untested: tuple[str, ...] = ()
     undecided: str = ""
+    seen: str = attrs.field(default="", eq=False)
 
     @property
     def outcome(self) -> str:
@@ -174,7 +176,7 @@ class SearchResult(Report):
             del verdict["seconds"], verdict["games_per_second"]
         left_out = (
             *_SPECIAL,
-            *(name for name in ("stopped", "relation_note", "untested") if not getattr(self, name)),
+            *(name for name in ("stopped", "relation_note", "untested", "seen") if not getattr(self, name)),
         )
         names = [name for name in attrs.fields_dict(SearchResult) if name not in left_out]
         script = None if self.adversary is None else _describe_script(self.adversary, self.learner)
@@ -227,6 +229,8 @@ def _rows(result: SearchResult) -> list[tuple[str, str]]:
         ("confirmations", f"{result.confirmations}, with a total error of {result.error:g}"),
         ("seed", str(result.seed)),
     ]
+    if result.seen:
+        rows.insert(5, ("compared", result.seen))
     if result.verdict is not None:
         bound = f"{result.verdict.write_bound()} nats at δ = {result.claim.delta:.3g}"
         bound += result.verdict.curve_note

@@ -82,7 +82,7 @@ def audit(
     """Play a learner in two neighbouring worlds and certify a lower bound on its privacy loss ε.
 
     learner: a learner; the name of one, or path/to/file.py:name; or a mechanism: a function f(data, rng) or
-        f(data), also a coroutine function, or a class with `fit`, whose fitted attributes are released.
+        f(data), also a coroutine function, or a class with `fit`, whose fitted models are released.
     make: in place of a mechanism, a function without arguments that makes it, once in each process: for what
         cannot be sent to other processes, such as a connection.
     against: an adversary or its name. Default: the usual one of the learner; for a function, two data sets

@@ -69,6 +69,7 @@ def _features_of_replies(played: Played) -> ViewFeatures:
     columns = _answer_columns(list_answers(replies)) | list_released_columns(replies, games)
     if played.failed is not None:
         columns["failed"] = played.failed.astype(float)
+        columns |= played.failure_features
     return ViewFeatures.of_columns(columns, games)
 
 
@@ -164,7 +165,7 @@ def _select_columns(rows: np.ndarray, names: tuple[str, ...], wanted: tuple[str,
 
 def is_released(name: str) -> bool:
     """Whether a feature is one of a released value or hypothesis."""
-    if name.startswith(("value", "hypothesis ")):
+    if name.startswith(("value", "hypothesis ", "failure ")):
         return True
     found = match_feature(name)
     return found is not None and found[0].is_value
@@ -198,6 +199,11 @@ class ViewCounts:
     @property
     def pairs(self) -> int:
         return int(self.counts.sum())
+
+    @property
+    def only_outcome(self) -> bytes:
+        """What all games look like; empty if they do not all look the same."""
+        return b"" if len(self.rows) != 1 else repr(self.names).encode() + self.rows.tobytes()
 
     def by_world(self) -> np.ndarray:
         """(m, 2) int64: how often each row occurred in world 0 and in world 1."""

@@ -102,9 +102,14 @@ def choose_distinguisher(
         # The engine scores games that failed.
         returns_score = played.score is not None and (played.failed is None or not played.failed.all())
         if returns_score and adversary.scores_release:
-            # What the adversary saw must be nothing but finite numbers.
-            parts = [part for each in played.single_games or [played] for part in each.shown]
-            returns_score = all((np.abs(part.astype(float)) < LEAST).all() for part in parts)
+            # What the adversary saw must be nothing but finite numbers, whose zeros have no sign.
+            parts = [part.astype(float) for each in played.single_games or [played] for part in each.shown]
+            returns_score = all(
+                (np.abs(part) < LEAST).all() and not np.signbit(part[part == 0]).any() for part in parts
+            )
+        # A score does not tell exceptions apart.
+        errors = {game.failure.error for game in played.single_games if game.failure is not None}
+        returns_score = returns_score and len(errors) < 2
     if returns_score or not referee.two_worlds:
         return SCORE
     if faults:

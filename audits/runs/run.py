@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from arena import InvalidArgument
+from arena.engine import ReleaseWatch, watch_releases
 from arena.testing.memory import Record, check_memory_after
 from audits.distinguishers.view_features import Block
 from audits.interrupts import acknowledge_interrupt, check_interrupts
@@ -23,12 +24,14 @@ from audits.runs.blocks import (
     check_repeated_games,
     check_scatter,
     choose_bins,
+    play_block,
     play_blocks,
     repeats_calls,
     uses_common_random_numbers,
 )
 from audits.runs.limits import CALLS, SECONDS, Limits, TimeIsOver, announce_cost, time_game
 from audits.runs.plan import LEARNED, Plan
+from audits.runs.same_releases import judge_same_releases
 from audits.runs.verdict import RunNotes, RunStopped, Verdict
 from audits.runs.workers import Workers
 from audits.runs.workers.workers import defer_interrupts
@@ -79,7 +82,8 @@ def run(
     No figure depends on jobs, interruptions or the ledger. A keyboard interrupt ends the run early with a
     verdict marked `interrupted`. Errors of workers or of the ledger's disk have such a `verdict`.
 
-    Raises: NotConforming and NothingTested as `check_players` does; whatever `arena.play` raises;
+    Raises: NotConforming and NothingTested as `check_players` does, NothingTested if all games release the
+    same whatever the data; whatever `arena.play` raises;
     InvalidArgument and LedgerFailed of the ledger; WorkersFailed of the workers.
     """
     if not isinstance(plan, Plan):
@@ -92,7 +96,9 @@ def run(
     if announce is not None:
         seconds = time_game(plan.learner, plan.adversary, plan.referee, faults=plan.faults)
         announce_cost(plan.learner, 2 * plan.games, seconds, limits, announce, jobs=workers.jobs or 1)
-    record = check_players(plan)
+    with watch_releases() as releases:
+        record = check_players(plan)
+    outcomes: set[bytes] = set()  # of blocks in which all games look the same; b"" for any other
     workers = workers.choose_for(plan)
     estimators = estimators or AuditEstimators(
         plan, all_estimators=all_estimators, relation_chosen=relation_chosen
@@ -111,6 +117,7 @@ def run(
                 with defer_interrupts():  # figures are always those of whole blocks
                     played_now += block.pairs if is_new else 0
                     estimators.update(block)
+                    outcomes.add(block.only_outcome)
                 if watch is not None:
                     certified, refuted = estimators.epsilon_lower, estimators.refuted
                     watch(RunProgress(estimators.games, plan.games, certified, refuted))
@@ -132,8 +139,11 @@ def run(
     # Games before an allowed change of the players may come out otherwise after it.
     repeats = repeats_calls(plan) and not (files is not None and files.allow_changes)
     _check_after(plan, estimators, record, None if interrupted else workers, repeats=repeats)
+    notes = attrs.evolve(RunNotes.from_plan(plan), seen=releases.describe())
+    if len(outcomes) == 1 and outcomes != {b""}:
+        notes = attrs.evolve(notes, same_releases=_check_releases(plan, releases))
     verdict = estimators.make_verdict(
-        RunNotes.from_plan(plan),
+        notes,
         interrupted=interrupted,
         stopped="" if interrupted or estimators.done else limits.reached,
         played_now=played_now,
@@ -144,6 +154,16 @@ def run(
         failure.verdict = verdict
         raise failure
     return verdict
+
+
+def _check_releases(plan: Plan, releases: ReleaseWatch) -> str:
+    """As `judge_same_releases`, of a run in which all games had one score, or one view; empty if the releases
+    differ all the same."""
+    if not releases.varied and plan.distinguisher != LEARNED:  # scores may hide what differs
+        with watch_releases() as others:
+            play_block(plan, 0)
+        releases.join(others)
+    return judge_same_releases(plan.learner, plan.referee.name, releases)
 
 
 def _check_after(

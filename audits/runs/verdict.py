@@ -55,6 +55,7 @@ class RunNotes:
     in which records it differs, as of `compare_records`. relation_chosen: whether somebody chose the
     neighbouring relation. relation_refuted, relation_note, relation_undecided: if not, and the claim is
     refuted, what was decided; see `RelationDecision`.
+    same_releases: a note on games that all released the same. seen: what one game released.
     """
 
     learner: str = _text()
@@ -76,6 +77,8 @@ class RunNotes:
     relation_refuted: bool = attrs.field(default=False, validator=instance_of(bool))
     relation_note: str = _text()
     relation_undecided: str = _text()
+    same_releases: str = _text()
+    seen: str = _text()
     own_coins: bool = attrs.field(default=False, validator=instance_of(bool))
     protects: tuple[PrivacyUnit, ...] = attrs.field(
         default=(), converter=lambda units: tuple(map(PrivacyUnit, units))
@@ -266,7 +269,8 @@ class Verdict(Report):
     # --- the document -----------------------------------------------------------------------------------
 
     def document(self) -> Document:
-        notes = Listing("\n".join(f"note: {note}" for note in self.notes))
+        said = [*self.notes, *([self.players.same_releases] if self.players.same_releases else [])]
+        notes = Listing("\n".join(f"note: {note}" for note in said))
         parts: list[Part] = [notes, Facts(self.rows()), Prose(self.explain())]
         own = self._other_own_claim
         if self.games and own is not None:
@@ -336,6 +340,7 @@ class Verdict(Report):
             ("learner", players.learner_set or self.learner),
             ("adversary", players.adversary_set or self.adversary),
             ("protocol", self.protocol),
+            ("compared", players.seen),
             ("claim under test", str(self.claim)),
             ("learner's claim", "" if own is None else players.claim),
             ("certified", self.describe_bound()),

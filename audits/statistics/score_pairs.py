@@ -33,6 +33,12 @@ class PairCounts:
     which: np.ndarray
     counts: np.ndarray
 
+    @property
+    def only_outcome(self) -> bytes:
+        """The score of all games; empty if they do not all have the same."""
+        first = self.which[0, 0] if len(self.which) else -1
+        return self.levels[first].tobytes() if first >= 0 and (self.which == first).all() else b""
+
     @classmethod
     def of(cls, world0: np.ndarray, world1: np.ndarray, times: np.ndarray | None = None) -> PairCounts:
         """Count the pairs (world0[j], world1[j]). Scores may be infinite but not NaN.

@@ -61,7 +61,7 @@ class Function(ForeignClaim):
     `arena.released`.
 
     It is a function, a method, a partial, a callable object, or a coroutine function; or a class or an object
-    with `fit`, which is made and fitted anew in each game and releases its fitted attributes. `make` returns
+    with `fit`, which is made and fitted anew in each game and is released itself. `make` returns
     it, once in each process: for what cannot be sent to other processes.
 
     The claim is the user's. A blank example has the label -1 and the point 0. coins: "given", from the

@@ -332,7 +332,7 @@ class RunningSessions:
 
 
 def _call(call: Callable[[], Any]) -> Any:
-    """What a call returns, or the name of the exception that it raises."""
+    """What a call returns, or what is shown of the exception that it raises."""
     try:
         return call()
     except RAISED as error:
@@ -341,7 +341,10 @@ def _call(call: Callable[[], Any]) -> Any:
 
 def _open(make: Callable[[], Any]) -> tuple[Any, Any]:
     """The reply to the opening of a session, and the object that it opens."""
-    made = _call(make)
+    try:
+        made = make()
+    except RAISED as error:
+        return name_exception(error), None
     if made is None or isinstance(made, Symbol):
         return made, None
     return OPENED, made

@@ -8,13 +8,16 @@ import datetime
 import decimal
 import enum
 import fractions
+import functools
 import itertools
 import pickle
+import random
 import types
 import uuid
 import warnings
 from collections.abc import Callable
 from importlib.util import find_spec
+from threading import Lock
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -27,6 +30,7 @@ from adversaries.release.point_swap import CountSwap
 from arena import (
     Claim,
     GameLearner,
+    LearnerFails,
     NotConforming,
     PrivacyUnit,
     Release,
@@ -41,6 +45,7 @@ from arena.released.encoding import (
     hash_values,
     value_columns,
 )
+from audits.distinguishers.view_features import view_features
 from audits.runs.plan import LEARNED, Plan
 from audits.runs.run import run
 from learners.foreign.function import Function
@@ -131,6 +136,88 @@ def make_forest(x: float) -> Any:
     return RandomForestRegressor(1, random_state=0, bootstrap=False).fit([[0.0], [1.0]], [0.0, x])
 
 
+class Fits:
+    """A model of a user's own: what `fit` adds is given, by name."""
+
+    def __init__(self, tolerance: float = 0.1) -> None:
+        self.tolerance = tolerance
+
+    def fit(self, **state: Any) -> Fits:
+        vars(self).update(state)
+        return self
+
+
+class Slotted:
+    __slots__ = ("total",)
+
+    def __init__(self, total: float) -> None:
+        self.total = total
+
+
+class Node:
+    def __init__(self, total: float) -> None:
+        self.child = SimpleNamespace(parent=self, total=total)
+
+
+class Table(dict[str, float]):
+    def __init__(self, total: float) -> None:
+        super().__init__(total=total)
+        self.name = "table"
+
+
+def enclose(x: float) -> Callable[[], float]:
+    return lambda: x
+
+
+# What `fit` may leave in a model, of a number near 0 in world 0 and near 1 in world 1.
+FITTED: dict[str, Callable[[float], Any]] = {
+    "public attribute": lambda x: Fits().fit(coef_=x),
+    "attribute without underscore": lambda x: Fits().fit(classes_=[0, 1], weights=[x]),
+    "private attribute": lambda x: Fits().fit(classes_=[0, 1], _w=np.array([x, 1.0])),
+    "private attribute alone": lambda x: Fits().fit(_w=x),
+    "attribute with a name of the class": lambda x: Fits().fit(_Fits__w=x),
+    "changed parameter": lambda x: Fits().fit(classes_=[0, 1], tolerance=x),
+    "parameter that is kept or not": lambda x: Fits().fit(n_=1, tolerance=0.1 if x > 0.5 else 0.2),
+    "object of no known type": lambda x: Fits().fit(_inner=Quiet(x)),
+    "object with slots": lambda x: Fits().fit(_inner=Slotted(x)),
+    "object that contains the model's part again": lambda x: Fits().fit(_tree=Node(x)),
+    "dictionary with an attribute": lambda x: Fits().fit(_table=Table(x)),
+    "function that encloses it": lambda x: Fits().fit(_predict=enclose(x)),
+    "partial": lambda x: Fits().fit(_predict=functools.partial(max, x)),
+    "bound method": lambda x: Fits().fit(_predict=Quiet(x).__repr__),
+    "masked array": lambda x: Fits().fit(_table=np.ma.array([x, 1.0], mask=[x > 0.5, 0])),
+    "model within a model": lambda x: Fits().fit(_inner=[Fits().fit(_w=x)]),
+}
+# What `fit` may leave in a model that is no release.
+UNPUBLISHED: dict[str, Callable[[int], dict[str, Any]]] = {
+    "generator that advanced": lambda n: {"_rng": advance(np.random.default_rng(0), n)},
+    "legacy generator": lambda n: {"random_state_": advance(np.random.RandomState(0), n)},
+    "generator of Python": lambda n: {"_coins": [random.Random(n)]},
+    "seed": lambda n: {"random_state": n, "_random_seed": np.uint64(n)},
+    "durations": lambda n: {"refit_time_": n / 7, "cv_results_": {"mean_fit_time": [n / 7]}},
+    "address": lambda n: address_of(Quiet(0.0)),
+}
+
+
+def advance(rng: Any, draws: int) -> Any:
+    rng.random(draws)
+    return rng
+
+
+def address_of(part: object) -> dict[str, Any]:
+    return {"_part": part, "_part_id": id(part)}
+
+
+def make_neighbours(algorithm: str) -> Callable[[float], Any]:
+    def make(x: float) -> Any:
+        from sklearn.neighbors import KNeighborsClassifier
+
+        points = [[0.0, 1.0], [1.0, 1.0], [3.0, x]]
+        return KNeighborsClassifier(1, algorithm=algorithm).fit(points, [0, 1, 1])
+
+    return make
+
+
 def make_annotated(x: float) -> collections.OrderedDict[str, Any]:
     """A dictionary with an attribute, as the state of a PyTorch module is."""
     state: Any = collections.OrderedDict(weight=1.0)
@@ -210,6 +297,10 @@ AUDITED: dict[str, Callable[[float], Any]] = {
     "fitted model": make_model,
     "fitted pipeline": make_pipeline,
     "fitted forest": make_forest,
+    "nearest neighbours, all records": make_neighbours("brute"),
+    "nearest neighbours, a tree": make_neighbours("kd_tree"),
+    "nearest neighbours, balls": make_neighbours("ball_tree"),
+    **{f"model, {name}": make for name, make in FITTED.items()},
     "model in a dictionary": lambda x: {"model": make_model(x), "note": "a"},
 }
 if find_spec("pandas"):
@@ -252,6 +343,71 @@ UNIQUE: dict[str, Callable[[float], Any]] = {
     "identifier": lambda x: uuid.UUID(int=int(abs(x) * 2**100)),
     "keys with noise": lambda x: {str(x): 1},
 }
+
+
+class Sorry(ValueError):
+    pass
+
+
+# What a mechanism raises, of a number that is 1 or 2: the view shows it.
+RAISED: dict[str, Callable[[int], BaseException]] = {
+    "type": lambda n: ValueError("sorry") if n == 1 else Sorry("sorry"),
+    "text": lambda n: ValueError("few" if n == 1 else "many"),
+    "whole number": lambda n: ValueError(f"{n} rows"),
+    "fraction": lambda n: ValueError(f"a mean of {n / 7}"),
+    "number within a word": lambda n: KeyError(f"column_{n}"),
+    "integer that no float equals": lambda n: ValueError(2**60 + n),
+    "how many numbers": lambda n: ValueError([0] * n),
+}
+
+
+def list_failures(error: BaseException) -> dict[str, float]:
+    def fail(labels: np.ndarray, rng: np.random.Generator) -> None:
+        raise error
+
+    played = play(
+        Function(function=fail, epsilon=1.0),
+        CountSwap(),
+        Release(),
+        games=1,
+        seed=1,
+        faults=True,
+        record=True,
+    )
+    views = view_features(played)
+    return dict(zip(views.names, views.rows[0].tolist(), strict=True))
+
+
+@pytest.mark.parametrize("name", RAISED)
+def test_exceptions_are_compared_by_type_and_text(name: str) -> None:
+    first, second = (list_failures(RAISED[name](n)) for n in (1, 2))
+    assert first != second
+    assert first["failed"] == second["failed"] == 1.0
+
+
+def test_numbers_in_the_text_of_an_exception_are_numbers_and_addresses_are_left_out() -> None:
+    first, second = (list_failures(ValueError(f"{object()} lacks {n} of -2.5e3")) for n in (1, 2))
+    assert first["failure text"] == second["failure text"]
+    assert (first["failure 1"], second["failure 1"], first["failure 2"]) == (1.0, 2.0, -2500.0)
+
+
+@pytest.mark.thorough
+def test_what_the_text_of_an_exception_shows_is_refuted() -> None:
+    def fail_half(labels: np.ndarray, rng: np.random.Generator) -> float:
+        if rng.random() < 0.5:
+            raise ValueError(f"{np.sum(labels)} of them")
+        return 0.0
+
+    with pytest.warns(LearnerFails):
+        verdict = audits.audit(Function(function=fail_half, epsilon=1.0), CountSwap(), games=500)
+    assert verdict.refuted
+
+
+@pytest.mark.parametrize("name", UNPUBLISHED)
+def test_generators_seeds_durations_and_addresses_of_a_model_are_no_release(name: str) -> None:
+    first, second = (Fits().fit(coef_=1.0, **UNPUBLISHED[name](n)) for n in (1, 2))
+    hashes = hash_values(encode_values([first, second]))
+    assert hashes[0] == hashes[1]
 
 
 def learner(make: Callable[[float], Any], scale: float = 0.01) -> Function:
@@ -306,7 +462,7 @@ REFUSED_INSIDE: dict[str, tuple[Callable[[], Any], str]] = {
     "named tuple": (lambda: Pair(1.0, Quiet(1.0)), "release[1]"),  # type: ignore[arg-type]
     "object array": (lambda: np.array([1.0, Quiet(1.0)], object), "release[1]"),
     "exception": (lambda: ValueError(Quiet(1.0)), "release.args[0]"),
-    "model": (lambda: {"fit": make_model_of(Quiet(1.0))}, 'release["fit"].coef_'),
+    "model": (lambda: {"fit": make_model_of([Lock()])}, 'release["fit"].coef_[0]'),
     "coroutine": (lambda: [make_coroutine(1.0)], "release[0]"),
 }
 if find_spec("pandas"):

@@ -29,7 +29,7 @@ from arena import (
 from arena.records import Records
 from arena.referees.session_moves import QueryAt, key_query
 from arena.referees.session_replies import OPENED, SILENCE
-from arena.released.encoding import encode_values
+from arena.released.encoding import encode_values, hash_values
 from arena.released.types import Symbol
 
 NUMBERS = st.lists(st.integers(0, 9))
@@ -108,10 +108,15 @@ def test_a_query_may_depend_on_the_replies() -> None:
     assert values(played)[1] == [0, 2]
 
 
-def test_refusals_and_exceptions_are_replies_and_show_the_type_only() -> None:
+def test_refusals_and_exceptions_are_replies() -> None:
     played = run(Ask(7), Ask(12))
     none = encode_values([None, "x"])[0]
-    assert values(played) == [[none, none], [code(Symbol("raised", "ValueError"))] * 2]
+    raised = [
+        [Symbol("raised", "ValueError: of [#] nothing is #"), 1.0, 12.0],
+        [Symbol("raised", "ValueError: of [#, #] nothing is #"), 1.0, 5.0, 12.0],
+    ]
+    assert values(played)[0] == [none, none]
+    assert hash_values(played.replies[2].value).tolist() == hash_values(encode_values(raised)).tolist()
 
 
 def test_a_session_that_has_halted_is_silent() -> None:
@@ -129,7 +134,8 @@ def test_an_exception_where_the_object_is_made_is_shown() -> None:
             super().__init__(data, rng)
 
     played = run(Ask(9), learner=make(Picky))
-    assert played.replies[0].value.tolist() == [code(OPENED), code(Symbol("raised", "KeyError"))]
+    shown = [OPENED, [Symbol("raised", "KeyError: [#, #]"), 1.0, 5.0]]
+    assert hash_values(played.replies[0].value).tolist() == hash_values(encode_values(shown)).tolist()
     assert values(played) == [[1, code(SILENCE)]]
 
 
