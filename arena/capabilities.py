@@ -81,6 +81,7 @@ class UsesPackages(Protocol):
 @runtime_checkable
 class ReceivesPart(Protocol):
     receives: str  # the part of its sample that it reads, a setting
+    received: str  # that part in words, and why; empty for records that its schema describes
 
     def read_parts(self, sample: Sample) -> dict[str, Any]:
         """What each value of the setting would let it read of the sample."""

@@ -74,7 +74,7 @@ def change_last_record(sample: Records, learner: Learner | None) -> tuple[Record
         return rest, sample
     if relation.kind is Neighbours.ZERO_OUT_ONE:
         return rest.join([(BLANK_RECORD, 1)]), sample
-    others = [each for each in schema.examples if Records([each]) != last]
+    others = [each for each in (*schema.examples, *schema.beyond) if Records([each]) != last]
     if not others or relation.kind not in REPLACING:
         raise InvalidArgument(
             "neighbours that replace a record need another record",

@@ -133,7 +133,9 @@ class PointSwap(Adversary):
             remedy=f"The claim is for neighbours that {relation}.",
         )
 
-    def _build_sample(self) -> Sample:
+    def _build_sample(self) -> Any:
+        if self.learner is not None and self.learner.receives_records:
+            return self.learner.some_records[0]  # type: ignore[attr-defined]
         low, high = (self.learner.domain if self.learner is not None else None) or (0.0, 0.0)
         shape = self.learner.point_shape if self.learner is not None else ()
         return Sample([np.full(shape, (low + high) / 2)], [0], [choose_sample_size(self.learner, FEW)])

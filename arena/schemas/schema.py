@@ -58,6 +58,8 @@ class Schema:
     source: where it is defined, as path/to/file.py:NAME, if that is known.
     examples: records that may occur, the simplest first. columns: the values that each field of a record may
     have, if any combination of these is a record. parts: of several tables, the name and schema of each.
+    beyond: records like those of an example but with numbers beyond its range, the most extreme one last;
+    only where nothing says what the range is.
     """
 
     form: Form
@@ -71,6 +73,7 @@ class Schema:
     examples: tuple[Any, ...] = attrs.field(default=(), eq=_list_keys, repr=False)
     columns: tuple[tuple[Any, ...], ...] | None = attrs.field(default=None, eq=_list_column_keys, repr=False)
     parts: tuple[tuple[str, Schema], ...] = attrs.field(default=(), repr=False)
+    beyond: tuple[Any, ...] = attrs.field(default=(), eq=_list_keys, repr=False)
 
     def __attrs_post_init__(self) -> None:
         sizes = self.min_size, self.max_size

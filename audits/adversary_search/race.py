@@ -26,6 +26,7 @@ THRESHOLD = 6.0  # nats: they are few, so that chance seldom exceeds it
 LEVEL_ROUNDS = 2**21  # rounds of an adversary's games on one level, in each world
 _WORTHWHILE = 0.25  # z-score to leave the first level, and so much more for each after it
 _FAVOURED = 1  # level that favourites leave at first, whatever their z-score
+_FOR_FAVOURITES = 1 / 8  # of all games, for favourites that go on although they have shown nothing
 _LONGER = 8  # entries of adversaries after which it is one level more
 _LIKELY = 2.0  # z-score from which on a confirmation is worth calls that would not suffice for it later
 _CONFIRMED = 16.0  # nats, which a confirmation takes
@@ -54,6 +55,7 @@ class Race:
     best: float = 0.0
     winner: tuple[Script, Evidence] | None = None
     _favourites: set[Script] = attrs.field(factory=set)
+    _favoured_games: int = 0
     _entries: int = 0
     _explored: int = 0
     _levels: list[Level] = attrs.field(init=False)
@@ -78,7 +80,7 @@ class Race:
             chosen = self._choose()
             if chosen is None:
                 return
-            script, number = chosen
+            script, number, favoured = chosen
             level = self._levels[number]
             pairs = level.pairs * FACTOR
             if number and self._is_last_chance(level.z[script], level.pairs):
@@ -90,6 +92,7 @@ class Race:
                 return
             try:
                 with self._limits.end_in_time():
+                    self._favoured_games += pairs if favoured else 0
                     self._play(script, number, pairs)
             except TimeIsOver:
                 return
@@ -101,9 +104,10 @@ class Race:
         needed = 2 * pairs * _CONFIRMED / (z**2 / 2) if z >= _LIKELY else inf
         return needed / 2 <= left < needed + 2 * FACTOR * pairs
 
-    def _choose(self) -> tuple[Script, int] | None:
-        """Who goes on next, and from which level: the highest one where anyone may; else, while the race has
-        cost less than the games before it, the lowest one where anyone waits."""
+    def _choose(self) -> tuple[Script, int, bool] | None:
+        """Who goes on next, from which level, and whether only as a favourite: the highest level where anyone
+        may; else a favourite, since what many numbers show together may need many games to be learned; else,
+        while the race has cost less than the games before it, the lowest level where anyone waits."""
         favoured = _FAVOURED + self._entries // _LONGER
         for number in reversed(range(len(self._levels))):
             level = self._levels[number]
@@ -114,11 +118,19 @@ class Race:
                 is_best = z > _WORTHWHILE * number and (place < places or z >= _CLEAR)
                 is_favoured = number < favoured and script in self._favourites and z > -inf
                 if (is_best or is_favoured) and script not in level.left:
-                    return script, number
+                    return script, number, False
+        allowed = _FOR_FAVOURITES * (self.games + self._explored) - self._favoured_games
+        for number in reversed(range(1, len(self._levels))):
+            level = self._levels[number]
+            favourites = [
+                script for script in level.z if script in self._favourites and script not in level.left
+            ]
+            if favourites and FACTOR * level.pairs <= allowed:
+                return max(favourites, key=level.z.__getitem__), number, True
         for number, level in enumerate(self._levels if self.games < self._explored else ()):
             waiting = [script for script, z in level.z.items() if z > -inf and script not in level.left]
             if waiting:
-                return max(waiting, key=level.z.__getitem__), number
+                return max(waiting, key=level.z.__getitem__), number, False
         return None
 
     def _play(self, script: Script, number: int, pairs: int) -> None:

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from arena import Claim, Learner
-from arena.capabilities import read_schema
+from arena.capabilities import ReceivesPart, read_schema
 from arena.players import finite_domain
 from arena.records import Records
 from audits.adversary_search.exploration import EVIDENCE_THRESHOLD
@@ -17,6 +17,7 @@ from audits.adversary_search.point_strategies import constant_points_of, far_poi
 from audits.adversary_search.race import THRESHOLD
 from audits.adversary_search.score import Score
 from audits.adversary_search.script import SPACES, Script
+from audits.registry.received import describe_received
 from audits.registry.settings_text import summarize_player
 from audits.reports.data_pair import DataPair
 from audits.reports.json_form import to_data
@@ -36,7 +37,8 @@ _DEPENDENT = (
     "arena.testing.check_learner whether the games of a batch share random numbers."
 )
 _MOST_UNTESTED = 6  # that a report lists
-_SPECIAL = ("learner", "adversary", "plan", "verdict", "given", "file")  # not in the JSON as they are
+# Not in the JSON as they are.
+_SPECIAL = ("learner", "adversary", "plan", "verdict", "given", "file", "example")
 
 
 @attrs.frozen(kw_only=True, repr=False)
@@ -51,6 +53,7 @@ class SearchResult(Report):
     best: the largest evidence in nats. detectable: if nothing was confirmed, see `detectable_loss`.
     stopped: the limit that ended the search, "max_calls" or "max_seconds", if one did.
     given: the learner as the user named it. file: to which the adversary is written, if it is.
+    example: whether points of an example of the data were tried, and numbers beyond its range.
     relation_note: what the verdict says if nobody chose the neighbouring relation, and it may explain what
         was certified; then it is refuted only if it is for records that are added or removed, too.
     untested: what the learner failed to do in every game, such as queries of a session.
@@ -86,6 +89,7 @@ class SearchResult(Report):
     untested: tuple[str, ...] = ()
     undecided: str = ""
     seen: str = attrs.field(default="", eq=False)
+    example: bool = False
 
     @property
     def outcome(self) -> str:
@@ -184,6 +188,7 @@ class SearchResult(Report):
             "learner": self.learner.own_name,
             "players": {"learner": to_data(self.learner)},
             **{name: to_data(getattr(self, name)) for name in names},
+            "received": describe_received(self.learner, example=self.example),
             "searched": _describe_space(self),
             "adversary": script,
             "verdict": verdict,
@@ -229,14 +234,20 @@ def _rows(result: SearchResult) -> list[tuple[str, str]]:
         ("confirmations", f"{result.confirmations}, with a total error of {result.error:g}"),
         ("seed", str(result.seed)),
     ]
+    received = describe_received(result.learner, example=result.example)
+    if received:
+        rows.insert(1, ("received", received))
+    place = [name for name, _ in rows].index("claim under test")
     if result.seen:
-        rows.insert(5, ("compared", result.seen))
+        rows.insert(place + 3, ("compared", result.seen))
     if result.verdict is not None:
         bound = f"{result.verdict.write_bound()} nats at δ = {result.claim.delta:.3g}"
         bound += result.verdict.curve_note
-        rows.insert(3, ("certified", f"{bound}, on {result.verdict.games:,} fresh games in each world"))
+        rows.insert(
+            place + 1, ("certified", f"{bound}, on {result.verdict.games:,} fresh games in each world")
+        )
     if result.adversary is not None and isinstance(result.adversary.score, Score):
-        rows.insert(4, ("told apart by", describe_score(result.adversary)))
+        rows.insert(place + 2, ("told apart by", describe_score(result.adversary)))
     rows += [("warning", text) for text in result.learner.shortcomings]
     if result.untested:
         rows.append(("warning", f"raised an exception in every game: {_list_some(result)}"))
@@ -256,6 +267,8 @@ def _describe_space(result: SearchResult) -> str:
         drawn = "values of their fields" if schema.columns is not None else "examples"
         number = sum(map(len, schema.columns)) if schema.columns is not None else len(schema.examples)
         return f"{schema}, from {number:,} {drawn}"
+    if learner.reads == "labels":
+        return "data of the labels 0 and 1 only" + _describe_rounds(result)
     constants = [point for points in constant_points_of(learner) for point in points]
     points = list(dict.fromkeys([*points_of(learner), *far_points_of(learner), *constants]))
     words = f"{len(points)} points with numbers from {np.min(points):g} to {np.max(points):g}"
@@ -263,10 +276,17 @@ def _describe_space(result: SearchResult) -> str:
         low, high = learner.domain or (-inf, inf)
         words += f" (domain: {'unbounded' if learner.domain is None else f'{low:g} to {high:g}'})"
     words += f", {len(constants)} of them from the constants of its code" if constants else ""
+    words += (
+        ", each with the label 0 or 1"
+        if isinstance(learner, ReceivesPart) and learner.reads == "both"
+        else ""
+    )
+    return words + _describe_rounds(result)
+
+
+def _describe_rounds(result: SearchResult) -> str:
     rounds = SPACES[result.protocol].rounds
-    if rounds:
-        words += f", games of up to {round_limit(learner, rounds):,} rounds"
-    return words
+    return f", games of up to {round_limit(result.learner, rounds):,} rounds" if rounds else ""
 
 
 def _list_some(result: SearchResult) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from arena import Claim, InvalidArgument, Learner, Relation
+from arena import Claim, InvalidArgument, Learner, Relation, Sample
 from arena.privacy_curves import PrivacyCurve
 from audits.adversary_search.adversary_search import ERROR, SearchProgress
 from audits.adversary_search.adversary_search import search as search_adversary
@@ -112,6 +112,8 @@ def search(
 
     with Limits(max_calls, max_seconds) as limits:
         result = play(configured, claimed, limits)
+        if isinstance(sample, Sample):
+            result = attrs.evolve(result, example=True)
         if not chosen:
             result = _play_other_relation(result, play, limits)
         return return_unless_interrupted(result)

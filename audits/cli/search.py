@@ -100,7 +100,7 @@ def search(asked: SearchOptions, files: ResultFiles, workers: WorkerOptions, out
       arena search everlasting-v1 --set halts=4 --seed 7 --jobs 2
       arena search my_learner.py:Mine --examples 5_000 --json
       arena search my_file.py:f --epsilon 1 --data people.csv --neighbours 'add or remove one'
-      arena search my_file.py:f --set epsilon=1 --set receives=points --data people.csv --x age --y income
+      arena search my_file.py:f --set epsilon=1 --data people.csv --x age --y income
     """
     source, settings = asked.read(asked.learner, parse_settings(asked.settings))
     sample = load_data(source, None)

@@ -34,6 +34,7 @@ from audits.data.drawn_values import (
     list_independent,
     order_values,
 )
+from audits.data.far_records import list_far_records
 from audits.data.output_files import check_extra
 
 Strategy = st.SearchStrategy[Any]
@@ -256,8 +257,9 @@ def _pair(name: str, record: Any) -> tuple[str, Any]:
 def table_like(data: Any, **options: Any) -> Strategy:
     """A strategy of data like an example: a DataFrame, an array, a pair (X, y), a list, or a dictionary of
     DataFrames. Numbers lie in the range of their column, text and categories are those that occur, missing
-    values occur where they do. options: as of `table`."""
-    schema = infer_schema(data, **options)
+    values occur where they do. A search that is given the example itself also tries numbers beyond this
+    range. options: as of `table`."""
+    schema = infer_schema(data, within=True, **options)
     return _register(schema, st.sampled_from(list(schema.examples)))
 
 
@@ -312,10 +314,15 @@ def _make_runs(rows: list[Any]) -> list[tuple[Any, int]]:
     return [(row, 1) for row in rows]
 
 
-def infer_schema(data: Any, other: Any = None, **options: Any) -> Schema:
-    """The schema of data like an example and, if there are two, of both. Raises: InvalidArgument for data of
-    an unknown kind or without records, or two of different kinds."""
-    schema = _infer_schema(data, other, **options)
+def infer_schema(data: Any, other: Any = None, *, within: bool = False, **options: Any) -> Schema:
+    """The schema of data like an example and, if there are two, of both.
+
+    An example shows types, columns, text and categories, but not how large numbers may be.
+    within: whether numbers stay in the range of the example, so that the schema has no records `beyond` it.
+
+    Raises: InvalidArgument for data of an unknown kind or without records, or two of different kinds.
+    """
+    schema = _infer_schema(data, other, within, **options)
     if not schema.examples:
         raise InvalidArgument(
             "data must hold a record, since others are drawn like it",
@@ -325,7 +332,7 @@ def infer_schema(data: Any, other: Any = None, **options: Any) -> Schema:
     return schema
 
 
-def _infer_schema(data: Any, other: Any = None, **options: Any) -> Schema:
+def _infer_schema(data: Any, other: Any, within: bool, **options: Any) -> Schema:
     form = _find_form(data)
     if isinstance(form, PandasForm) and other is not None and find_library(other) == PANDAS:
         form = PandasForm.of(data, indexed=not (has_plain_index(data) and has_plain_index(other)))
@@ -334,10 +341,14 @@ def _infer_schema(data: Any, other: Any = None, **options: Any) -> Schema:
     parts = []
     if isinstance(form, TablesForm):
         parts = [
-            (name, _infer_schema(part, None if other is None else other[name])) for name, part in data.items()
+            (name, _infer_schema(part, None if other is None else other[name], within))
+            for name, part in data.items()
         ]
     columns = _list_columns(form, rows)
-    return Schema(form=form, examples=examples, columns=columns, parts=_keep_parts(parts), **options)
+    beyond = () if within else list_far_records(form, rows)
+    return Schema(
+        form=form, examples=examples, columns=columns, beyond=beyond, parts=_keep_parts(parts), **options
+    )
 
 
 def _list_columns(form: Form, rows: Sequence[Any]) -> tuple[tuple[Any, ...], ...] | None:

@@ -49,7 +49,7 @@ def read_records(
     elif isinstance(data, SearchStrategy):
         schema, dataset = attrs.evolve(find_schema(data), source=_find_source(data)), None
     else:
-        schema = infer_schema(data, neighbour)
+        schema = infer_schema(data, neighbour, within=neighbour is not None)
         dataset = Records(schema.form.unpack(data))
     if user is not None:
         schema = attrs.evolve(schema, user=user)

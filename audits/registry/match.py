@@ -36,6 +36,7 @@ from audits.registry.players import (
     lacks_records,
     resolve_learner,
 )
+from audits.registry.received import describe_received
 from audits.registry.settings_text import blame_player, build_player, summarize_player
 from audits.registry.suggestions import unknown_name
 
@@ -96,6 +97,9 @@ def build_match(
         against, notes = default, (*notes, note)
     adversary = configure_adversary(against, settings["adversary"], learner=configured, sample=sample)
     notes += configured.shortcomings
+    if settings["adversary"].get("neighbour") is None and (sample is None or adversary.name == POINT_SWAP):
+        received = describe_received(configured, example=isinstance(sample, Sample))
+        notes += (f"{configured.own_name} receives {received}",) if received else ()
     if configured.own_coins:
         notes += (f"{configured.own_name} draws random numbers of its own, so no seed repeats these games",)
     referee_class = REFEREES[choose_protocol(configured, adversary, protocol)]

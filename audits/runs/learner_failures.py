@@ -20,6 +20,7 @@ from arena import (
 )
 from arena.errors import UnknownRelease, describe_error, format_place, is_users_file, locate_error
 from arena.testing import check_learner
+from audits.registry.received import describe_received
 
 REFUSALS = (PlayerError, InvalidArgument, BudgetExceeded)  # what a learner raises that cannot play a game
 _FIRST_GAMES, _FIRST_CALLS = 64, 8
@@ -40,9 +41,11 @@ def refuse_failures(learner: Learner, first: str, where: str) -> NothingTested:
             f"no adversary could be made for {learner.own_name}, so nothing was tested. Give data with more "
             "records or other values, or an adversary."
         )
+    received = describe_received(learner)
     return NothingTested(
         f"{learner.own_name} failed, or declined to play, {where}, so nothing was tested; first: {first}. "
-        "Fix the learner, or set what it needs."
+        + (f"It received {received}. " if received else "")
+        + "Fix the learner, or set what it needs."
     )
 
 

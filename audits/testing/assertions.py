@@ -30,6 +30,7 @@ from audits.registry.players import (
     configure_adversary,
     configure_learner,
 )
+from audits.registry.received import describe_received
 from audits.registry.suggestions import explain_arguments
 from audits.runs.blocks import choose_distinguisher, try_common_random_numbers
 from audits.runs.learner_failures import check_learner_first
@@ -370,6 +371,7 @@ class _PrivacyTest:
             games=searched + sum(verdict.games for verdict in verdicts),
             refutation=refutation,
             stopped=stopped or next((verdict.stopped for verdict in verdicts if verdict.stopped), ""),
+            received=describe_received(self.learner),
         )
 
     def _limit(self, games: int) -> int:

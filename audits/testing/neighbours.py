@@ -64,7 +64,7 @@ def neighbours(
     if isinstance(data, st.SearchStrategy):
         schema, (record, base) = find_schema(data), list_record_strategies(data)
     else:
-        schema, record, base = infer_schema(data), None, None
+        schema, record, base = infer_schema(data, within=True), None, None
     if user is not None:
         schema = attrs.evolve(schema, user=user)
     chosen = schema.relation if relation is None else read_relation(relation)

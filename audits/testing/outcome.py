@@ -15,6 +15,7 @@ from arena.capabilities import read_schema
 from arena.settings import at_least, whole
 from audits.adversary_search import Score, Script, SearchResult
 from audits.data.output_files import write_atomically
+from audits.registry.received import describe_received
 from audits.registry.suggestions import unknown_name
 from audits.reports.data_pair import DataPair
 from audits.reports.formatting import name_table, nats
@@ -28,7 +29,7 @@ from audits.statistics.betting import EPSILON_MAX, ceiling, is_refutable
 
 MIN_ERROR = 1e-12  # below it 1 - error has too few significant digits in floating point
 _MAX_GAMES = 10**10  # in each world; more cannot be played
-_FIGURES = ("claim under test", "certified", "told apart by", "adversary", "protocol", "games")
+_FIGURES = ("received", "claim under test", "certified", "told apart by", "adversary", "protocol", "games")
 _MAX_LINES = 60  # of a printed game
 
 
@@ -110,13 +111,14 @@ class Refutation:
     def describe(self, saved: Replay | None = None) -> str:
         """The figures, a game, and how to replay it. saved: what `save` returned, if it was called."""
         figures = dict(self.verdict.rows())
+        figures["received"] = describe_received(self.plan.learner)
         if self.search is not None:
             tries = self.search.examples
             figures["adversary"] = f"found by a search, in {tries:,} tr{'y' if tries == 1 else 'ies'}"
         if isinstance(self.adversary, Script) and isinstance(self.adversary.score, Score):
             figures["told apart by"] = self.adversary.score.describe()
         sections = [
-            name_table([(name, figures[name]) for name in _FIGURES if name in figures]),
+            name_table([(name, figures[name]) for name in _FIGURES if figures.get(name)]),
             *([f"The data in each world:\n\n{self.data}"] if self.data else []),
             f"One game in each world:\n\n{self.game}",
         ]
@@ -146,6 +148,7 @@ class Outcome:
     stopped: the limit that ended the test, "max_calls" or "max_seconds", if one did. relation_note: as in
     `audits.SearchResult`. undecided: why the claim is neither refuted nor not refuted, as a clause; empty if
     it is one of both.
+    received: what a function received, what says so, and how to change it.
     """
 
     learner: str
@@ -158,6 +161,7 @@ class Outcome:
     stopped: str = ""
     relation_note: str = ""
     undecided: str = ""
+    received: str = ""
 
     @property
     def refuted(self) -> bool:
@@ -223,6 +227,7 @@ class NotRefuted(AssertionError):
         return (
             f"{start}certified ε ≥ {outcome.epsilon_lower:.4g} nats in {outcome.games:,} games in each "
             f"world, which could have certified {outcome.ceiling:.4g}"
+            + (f"; it received {outcome.received}" if outcome.received else "")
         )
 
 

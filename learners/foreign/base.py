@@ -22,14 +22,23 @@ from arena.settings import INSTEAD, Check, count_setting, setting, whole
 from learners.common.learner_bases import ReleaseLearner
 
 ONES, LABELS, SUM, POINTS, BOTH = PARTS = ("ones", "labels", "sum", "points", "both")
+# What a mechanism receives, in words.
+DESCRIPTIONS = {
+    ONES: "the number of labels 1 among labels 0 and 1",
+    LABELS: "arrays of the labels 0 and 1 only",
+    SUM: "the sum of numbers",
+    POINTS: "arrays of numbers",
+    BOTH: "pairs of numbers and of the labels 0 and 1",
+}
+RECORDS = "records"  # in place of a part: those of a schema
 COUNTS = (ONES, LABELS)  # parts that change by at most 1 with a replaced example, whatever the points are
 
 
-def receives_setting(default: str, *, check: Check) -> Any:
+def receives_setting(default: Any, *, check: Check, more: str = "") -> Any:
     return setting(
         default,
         help="the part of the sample that it receives: the number of labels 1 (ones), the labels in order, "
-        "the sum of the points, the points, or both (points, labels)",
+        f"the sum of the points, the points, or both (points, labels){more}",
         check=check,
     )
 
@@ -113,6 +122,11 @@ class ForeignMechanism(ReleaseLearner):
         """Of the points and the labels, what it reads anything of."""
         receives = getattr(self, "receives", BOTH)
         return "points" if receives in (SUM, POINTS) else "labels" if receives in COUNTS else "both"
+
+    @property
+    def received(self) -> str:
+        """What it receives, and why, in a few words; empty if its settings say so."""
+        return ""
 
     def read_parts(self, sample: Sample) -> dict[str, Any]:
         """Every part of a sample that the setting `receives` can name."""

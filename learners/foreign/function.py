@@ -20,14 +20,14 @@ from arena.parcels import callable_name, display_name, is_mechanism, is_model
 from arena.randomness import GameSeed, draw_game_seeds, generator
 from arena.records import Records
 from arena.sample import Sample, Training
+from arena.schemas.forms import LabelledForm
 from arena.schemas.schema import Schema
 from arena.settings import at_least, less_than, one_of, setting
 from learners.common.learner_bases import claim_for_example
 from learners.foreign.base import (
     BOTH,
-    LABELS,
     PARTS,
-    POINTS,
+    RECORDS,
     ForeignClaim,
     function_setting,
     receives_setting,
@@ -41,13 +41,14 @@ from learners.foreign.global_generators import (
     seed_global_generators,
     try_mechanism,
 )
+from learners.foreign.inputs import describe_input, find_input, list_data_parameters, refuse_unknown_input
 from learners.foreign.mechanism import (
     AT_ITS_PLACE,
     check_arguments,
     explain_misplacement,
     find_generator,
     make_callable,
-    takes_labels,
+    unpack_pair,
     use_one_thread,
 )
 
@@ -83,10 +84,12 @@ class Function(ForeignClaim):
         required=False,
     )
     receives: str = receives_setting(
-        attrs.Factory(lambda self: self._choose_part(), takes_self=True), check=one_of(*PARTS)
+        attrs.Factory(lambda self: find_input(self.mechanism).part, takes_self=True),
+        check=one_of(*PARTS, RECORDS),
+        more="; default: as the annotation or the name of its first parameter says, else points",
     )
     schema: Schema | None = attrs.field(
-        default=None,
+        default=attrs.Factory(lambda self: self._find_schema(), takes_self=True),
         kw_only=True,
         validator=attrs.validators.optional(attrs.validators.instance_of(Schema)),
         metadata={
@@ -110,6 +113,8 @@ class Function(ForeignClaim):
     )
 
     def __attrs_post_init__(self) -> None:
+        if self.receives == RECORDS and self.schema is None:
+            raise refuse_unknown_input(self.mechanism)
         super().__attrs_post_init__()
         if self.aligned and not self._may_be_aligned:
             raise InvalidArgument(
@@ -119,10 +124,14 @@ class Function(ForeignClaim):
             )
         check_arguments(self.mechanism, self._data_arguments, self._generator)
 
-    def _choose_part(self) -> str:
-        if is_model(self.mechanism):
-            return BOTH if takes_labels(self.mechanism) else POINTS
-        return LABELS
+    def _find_schema(self) -> Schema | None:
+        return find_input(self.mechanism).schema if self.receives == RECORDS else None
+
+    @property
+    def received(self) -> str:
+        """What it receives, in a few words, what says so, and how to change it; empty for records of a schema
+        that the user has given."""
+        return describe_input(self.mechanism, self.receives, self.schema)
 
     @property
     def mechanism(self) -> Any:
@@ -187,8 +196,15 @@ class Function(ForeignClaim):
         return Trial() if given or self.vectorised else _try_once(self)
 
     @property
+    def _takes_pair(self) -> bool:
+        """Whether it takes the two parts of the data, such as X and y, on their own."""
+        of_pair = self.receives == BOTH if self.schema is None else isinstance(self.schema.form, LabelledForm)
+        return of_pair and not is_model(self.mechanism) and len(list_data_parameters(self.mechanism)) == 2
+
+    @property
     def _data_arguments(self) -> tuple[str, ...]:
-        return ("data", "games") if self.vectorised else ("data",)
+        data = ("X", "y") if self._takes_pair else ("data",)
+        return (*data, "games") if self.vectorised else data
 
     @property
     def _generator(self) -> str | None:
@@ -199,7 +215,13 @@ class Function(ForeignClaim):
 
     @cached_property
     def _callable(self) -> Callable[..., Any]:
-        return make_callable(self.mechanism, self._generator)
+        return self._make_callable(self._generator)
+
+    def _make_callable(self, generator: str | None) -> Callable[..., Any]:
+        call = make_callable(self.mechanism, generator)
+        if not self._takes_pair:
+            return call
+        return unpack_pair(call, as_column=list_data_parameters(self.mechanism)[0].name == "X")
 
     @property
     def own_name(self) -> str:
@@ -321,7 +343,7 @@ class _GameCoins:
 @lru_cache(maxsize=64)
 def _try_once(learner: Function) -> Trial:
     """A trial on a few records, once for equal learners of a process."""
-    call = make_callable(learner.mechanism, None)
+    call = learner._make_callable(None)
     sample: Any = learner.some_records[0] if learner.schema is not None else learner.some_sample
     return try_mechanism(call, lambda: learner._list_inputs(sample, 2))
 

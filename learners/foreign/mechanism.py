@@ -8,7 +8,7 @@ import inspect
 import os
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from copy import deepcopy
 from functools import lru_cache, partial
 from importlib.util import find_spec
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from arena.errors import InvalidArgument, Unsupported, describe_error
+from arena.errors import RAISED, InvalidArgument, Unsupported, describe_error
 from arena.parcels import callable_name, is_model
 
 AT_ITS_PLACE = "at its place"  # how a function takes a generator: after the other arguments
@@ -41,9 +41,9 @@ def find_generator(mechanism: Any, position: int) -> str | None:
     """How a mechanism takes a generator: `AT_ITS_PLACE`, if its argument at this position is required or is
     called rng; by an argument of this name, which of a model may be its class's; None if it takes none."""
     if is_model(mechanism):
-        fit = _list_parameters(_get_class(mechanism).fit)
+        fit = list_parameters(_get_class(mechanism).fit)
         return _find_seed(mechanism) or ("rng" if "rng" in fit else None)
-    parameters = _list_parameters(mechanism)
+    parameters = list_parameters(mechanism)
     for here in list(parameters.values())[position : position + 1]:
         if here.kind in _POSITIONAL and (here.default is here.empty or here.name == "rng"):
             return AT_ITS_PLACE
@@ -55,7 +55,7 @@ def takes_labels(mechanism: Any) -> bool:
     """Whether a model is fitted to points and labels."""
     if not is_model(mechanism):
         return False
-    fit = _list_parameters(_get_class(mechanism).fit)
+    fit = list_parameters(_get_class(mechanism).fit)
     required = [p for p in fit.values() if p.kind in _POSITIONAL and p.default is p.empty]
     return len(required) > 2  # self, points, labels
 
@@ -112,6 +112,17 @@ def make_callable(mechanism: Any, generator: str | None) -> Callable[..., Any]:
     if generator in (None, AT_ITS_PLACE):
         return function
     return lambda *arguments: function(*arguments[:-1], **{generator: arguments[-1]})
+
+
+def unpack_pair(function: Callable[..., Any], *, as_column: bool) -> Callable[..., Any]:
+    """A function of a pair and other arguments, of one that takes both parts of the pair on their own.
+    as_column: whether points that are numbers become one column, as for models."""
+
+    def call(pair: Any, *others: Any) -> Any:
+        points, labels = pair
+        return function(points[:, None] if as_column and points.ndim == 1 else points, labels, *others)
+
+    return call
 
 
 def fit_model(model: Any, data: Any, **named: Any) -> Any:
@@ -215,7 +226,7 @@ def _find_seed(model: Any) -> str | None:
     """The argument of a model's class, or the parameter of a model that is still None, for a generator."""
     if callable(model):
         given = model.keywords if isinstance(model, partial) else {}
-        named = [name for name in _list_parameters(model) if name not in given]
+        named = [name for name in list_parameters(model) if name not in given]
     else:
         parameters = model.get_params() if hasattr(model, "get_params") else {}
         named = [name for name, value in parameters.items() if value is None]
@@ -228,8 +239,9 @@ def _get_class(model: Any) -> Any:
     return model if inspect.isclass(model) else type(model)
 
 
-def _list_parameters(function: Any) -> dict[str, inspect.Parameter]:
-    try:
-        return dict(inspect.signature(function).parameters)
-    except (TypeError, ValueError):  # some builtins have no signature
-        return {}
+def list_parameters(function: Any) -> dict[str, inspect.Parameter]:
+    """The parameters of a function by name, with annotations as text where these name what is not there."""
+    for evaluated in (True, False):
+        with suppress(*RAISED):  # some builtins have no signature, and an annotation may be any code
+            return dict(inspect.signature(function, eval_str=evaluated).parameters)
+    return {}

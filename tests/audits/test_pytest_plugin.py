@@ -163,7 +163,7 @@ SMALL = CountSwap(sample=Sample([0.0], [0], [5]))  # which no command line can n
 
 @pytest.mark.parametrize("scale", [0.5, 2.0])
 def test_a_closure(assert_private, scale):
-    assert_private(lambda data, rng: scale * count(data, rng), claim=(0.5, 0), against=SMALL, games=500)
+    assert_private(lambda labels, rng: scale * count(labels, rng), claim=(0.5, 0), against=SMALL, games=500)
 
 def test_another_module(assert_private):
     assert_private(count, claim=(0.5, 0), against="count-swap", games=500)
@@ -193,8 +193,8 @@ def test_is_known_to_leak(assert_private):
 COUNT = """
 import numpy as np
 
-def count(data, rng):
-    return float(np.sum(data) + 0.2 * rng.laplace())
+def count(labels, rng):
+    return float(np.sum(labels) + 0.2 * rng.laplace())
 """
 
 

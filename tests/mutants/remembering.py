@@ -23,12 +23,12 @@ RNG = np.random.Generator
 SYSTEM = secrets.SystemRandom()
 
 
-def total(data: Any) -> float:
-    return float(np.clip(np.asarray(data, float), 0, 1).sum())
+def total(labels: Any) -> float:
+    return float(np.clip(np.asarray(labels, float), 0, 1).sum())
 
 
-def key(data: Any) -> bytes:
-    return np.asarray(data, float).tobytes()
+def key(labels: Any) -> bytes:
+    return np.asarray(labels, float).tobytes()
 
 
 def draw_own_laplace() -> float:
@@ -38,8 +38,8 @@ def draw_own_laplace() -> float:
 def remember_in_dictionary() -> Callable[..., Any]:
     released: dict[bytes, float] = {}
 
-    def release(data: Any, rng: RNG) -> float:
-        return released.setdefault(key(data), total(data) + rng.laplace())
+    def release(labels: Any, rng: RNG) -> float:
+        return released.setdefault(key(labels), total(labels) + rng.laplace())
 
     return release
 
@@ -48,9 +48,9 @@ def remember_noise() -> Callable[..., Any]:
     """The noise is kept, not the value."""
     noise: list[float] = []
 
-    def release(data: Any, rng: RNG) -> float:
+    def release(labels: Any, rng: RNG) -> float:
         noise.append(rng.laplace())
-        return total(data) + noise[0]
+        return total(labels) + noise[0]
 
     return release
 
@@ -58,17 +58,17 @@ def remember_noise() -> Callable[..., Any]:
 def remember_some() -> Callable[..., Any]:
     """Only data with a label 1 are remembered."""
     cache = remember_in_dictionary()
-    return lambda data, rng: cache(data, rng) if total(data) > 0.5 else total(data) + rng.laplace()
+    return lambda labels, rng: cache(labels, rng) if total(labels) > 0.5 else total(labels) + rng.laplace()
 
 
 def remember_for_a_while(times: int = 10) -> Callable[..., Any]:
     """Every draw is used several times."""
     kept: list[float] = []
 
-    def release(data: Any, rng: RNG) -> float:
+    def release(labels: Any, rng: RNG) -> float:
         if not kept:
             kept.extend([rng.laplace()] * times)
-        return total(data) + kept.pop()
+        return total(labels) + kept.pop()
 
     return release
 
@@ -77,9 +77,9 @@ def remember_first_only() -> Callable[..., Any]:
     """A cache of one entry, which stays for ever."""
     first: dict[bytes, float] = {}
 
-    def release(data: Any, rng: RNG) -> float:
-        value = total(data) + rng.laplace()
-        return first.setdefault(key(data), value) if not first or key(data) in first else value
+    def release(labels: Any, rng: RNG) -> float:
+        value = total(labels) + rng.laplace()
+        return first.setdefault(key(labels), value) if not first or key(labels) in first else value
 
     return release
 
@@ -87,16 +87,16 @@ def remember_first_only() -> Callable[..., Any]:
 def remember_most() -> Callable[..., Any]:
     """Little of the noise is fresh, so that no two releases are equal."""
     cache = remember_in_dictionary()
-    return lambda data, rng: (cache(data, rng) + 0.01 * rng.normal(), rng.random())
+    return lambda labels, rng: (cache(labels, rng) + 0.01 * rng.normal(), rng.random())
 
 
 def remember_late(after: int = 2_000) -> Callable[..., Any]:
     """It begins to remember after many games."""
     cache, games = remember_in_dictionary(), [0]
 
-    def release(data: Any, rng: RNG) -> float:
+    def release(labels: Any, rng: RNG) -> float:
         games[0] += 1
-        return cache(data, rng) if games[0] > after else total(data) + rng.laplace()
+        return cache(labels, rng) if games[0] > after else total(labels) + rng.laplace()
 
     return release
 
@@ -105,29 +105,29 @@ def remember_rarely(after: int = 200, every: int = 20) -> Callable[..., Any]:
     """After so many games, the noise of one in `every` is that of the game before it."""
     noise = [0.0]
 
-    def release(data: Any, rng: RNG) -> float:
+    def release(labels: Any, rng: RNG) -> float:
         noise.append(rng.laplace())
         if len(noise) > after and len(noise) % every == 0:
             noise[-1] = noise[-2]
-        return total(data) + noise[-1]
+        return total(labels) + noise[-1]
 
     return release
 
 
 def remember_rarely_global() -> Callable[..., Any]:
     release = remember_rarely()
-    return lambda data: release(data, np.random)
+    return lambda labels: release(labels, np.random)
 
 
 def remember_late_own(after: int = 400, times: int = 10) -> Callable[..., Any]:
     """After so many games, every draw is used several times."""
     games, noise = [0], [0.0]
 
-    def release(data: Any) -> float:
+    def release(labels: Any) -> float:
         games[0] += 1
         if games[0] < after or games[0] % times == 0:
             noise[0] = draw_own_laplace()
-        return total(data) + noise[0]
+        return total(labels) + noise[0]
 
     return release
 
@@ -136,9 +136,9 @@ def remember_bit() -> Callable[..., Any]:
     """Randomised response of one bit."""
     released: dict[bytes, int] = {}
 
-    def release(data: Any, rng: RNG) -> int:
+    def release(labels: Any, rng: RNG) -> int:
         lie = rng.random() < 1 / (1 + math.e)
-        return released.setdefault(key(data), int((total(data) > 0) ^ lie))
+        return released.setdefault(key(labels), int((total(labels) > 0) ^ lie))
 
     return release
 
@@ -147,9 +147,9 @@ def remember_batch() -> Callable[..., Any]:
     """Vectorised: the releases of the first batch of so many games are repeated."""
     released: dict[tuple[bytes, int], np.ndarray] = {}
 
-    def release(data: Any, games: int, rng: RNG) -> np.ndarray:
+    def release(labels: Any, games: int, rng: RNG) -> np.ndarray:
         noise = rng.laplace(size=games)
-        return released.setdefault((key(data), games), total(data) + noise)
+        return released.setdefault((key(labels), games), total(labels) + noise)
 
     return release
 
@@ -158,8 +158,8 @@ def remember_global() -> Callable[..., Any]:
     """Its random numbers are those of numpy's global generator."""
     released: dict[bytes, float] = {}
 
-    def release(data: Any) -> float:
-        return released.setdefault(key(data), total(data) + np.random.laplace())  # noqa: NPY002
+    def release(labels: Any) -> float:
+        return released.setdefault(key(labels), total(labels) + np.random.laplace())  # noqa: NPY002
 
     return release
 
@@ -168,34 +168,34 @@ def remember_own() -> Callable[..., Any]:
     """Its random numbers are those of the operating system."""
     released: dict[bytes, float] = {}
 
-    def release(data: Any) -> float:
-        return released.setdefault(key(data), total(data) + draw_own_laplace())
+    def release(labels: Any) -> float:
+        return released.setdefault(key(labels), total(labels) + draw_own_laplace())
 
     return release
 
 
 def remember_most_own() -> Callable[..., Any]:
     cache = remember_own()
-    return lambda data: cache(data) + 0.01 * SYSTEM.random()
+    return lambda labels: cache(labels) + 0.01 * SYSTEM.random()
 
 
 def remember_own_batch() -> Callable[..., Any]:
     noise: list[float] = []
 
-    def release(data: Any, games: int) -> np.ndarray:
+    def release(labels: Any, games: int) -> np.ndarray:
         noise.extend(draw_own_laplace() for _ in range(games - len(noise)))
-        return total(data) + np.array(noise[:games])
+        return total(labels) + np.array(noise[:games])
 
     return release
 
 
 @cache
-def _release_once(data: bytes) -> float:
-    return float(np.frombuffer(data).sum()) + draw_own_laplace()
+def _release_once(labels: bytes) -> float:
+    return float(np.frombuffer(labels).sum()) + draw_own_laplace()
 
 
-def remember_by_lru_cache(data: Any) -> float:
-    return _release_once(key(data))
+def remember_by_lru_cache(labels: Any) -> float:
+    return _release_once(key(labels))
 
 
 class Counted:
@@ -203,8 +203,8 @@ class Counted:
 
     released: ClassVar[dict[bytes, float]] = {}
 
-    def __call__(self, data: Any, rng: RNG) -> float:
-        return self.released.setdefault(key(data), total(data) + rng.laplace())
+    def __call__(self, labels: Any, rng: RNG) -> float:
+        return self.released.setdefault(key(labels), total(labels) + rng.laplace())
 
 
 # --- none of these remembers --------------------------------------------------------------------------------
@@ -215,20 +215,20 @@ def weigh(ones: int) -> float:
     return math.sqrt(ones) ** 2
 
 
-def cache_helper(data: Any, rng: RNG) -> float:
-    return weigh(int(total(data))) + rng.laplace()
+def cache_helper(labels: Any, rng: RNG) -> float:
+    return weigh(int(total(labels))) + rng.laplace()
 
 
-def cache_helper_own(data: Any) -> float:
-    return weigh(int(total(data))) + draw_own_laplace()
+def cache_helper_own(labels: Any) -> float:
+    return weigh(int(total(labels))) + draw_own_laplace()
 
 
-def release_exactly(data: Any, rng: RNG) -> float:
-    return total(data)
+def release_exactly(labels: Any, rng: RNG) -> float:
+    return total(labels)
 
 
-def release_exactly_own(data: Any) -> float:
-    return total(data)
+def release_exactly_own(labels: Any) -> float:
+    return total(labels)
 
 
 # --- learners -----------------------------------------------------------------------------------------------

@@ -18,29 +18,29 @@ from arena import Learner, Moves, Release, Sample, Train, play
 SYSTEM = secrets.SystemRandom()
 
 
-def laplace(data: Any, rng: np.random.Generator) -> Any:
-    return np.sum(data) + rng.laplace()
+def laplace(labels: Any, rng: np.random.Generator) -> Any:
+    return np.sum(labels) + rng.laplace()
 
 
 def laplaces(ones: int, games: int, rng: np.random.Generator) -> np.ndarray:
     return ones + rng.laplace(size=games)
 
 
-def with_global_generators(data: Any) -> Any:
-    return np.sum(data) + np.random.laplace() + random.gauss(0, 1)  # noqa: NPY002
+def with_global_generators(labels: Any) -> Any:
+    return np.sum(labels) + np.random.laplace() + random.gauss(0, 1)  # noqa: NPY002
 
 
-def with_system_generator(data: Any) -> float:
-    return np.sum(data) + SYSTEM.expovariate(1) * SYSTEM.choice((-1, 1))
+def with_system_generator(labels: Any) -> float:
+    return np.sum(labels) + SYSTEM.expovariate(1) * SYSTEM.choice((-1, 1))
 
 
-def without_coins(data: Any) -> float:
-    return np.sum(data)
+def without_coins(labels: Any) -> float:
+    return np.sum(labels)
 
 
-def with_module_generator(data: Any, rng: np.random.Generator = np.random.default_rng(0)) -> float:  # noqa: B008
+def with_module_generator(labels: Any, rng: np.random.Generator = np.random.default_rng(0)) -> float:  # noqa: B008
     """Its generator is seeded when the module is imported."""
-    return np.sum(data) + rng.normal()
+    return np.sum(labels) + rng.normal()
 
 
 def at_home_only(home: int) -> float:

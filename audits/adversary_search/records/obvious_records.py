@@ -115,7 +115,8 @@ def _simplify(schema: Schema, table: str, record: Any, field: Any, value: Any) -
 
 def _list_changes(schema: Schema, relation: Relation, constants: tuple[Any, ...]) -> Iterator[_Change]:
     extended, offered = offer_constants(schema, constants)
-    offers = [[record] for record in offered[:_MOST_OFFERED]]
+    far = [[record] for record in schema.beyond]
+    offers = [*far, *([record] for record in offered[:_MOST_OFFERED])]
     ends = _list_extremes(schema)
     replaced = ends if relation.kind in REPLACING else ends[:1]
     if relation.kind is not Neighbours.ADD_OR_REMOVE_USER:
@@ -123,6 +124,7 @@ def _list_changes(schema: Schema, relation: Relation, constants: tuple[Any, ...]
     else:
         ends = [*ends, _cycle_records(extended, relation.size)]
     top = ends[1 % len(ends)]
+    yield from (([], 0, far[0], far[-1]) for _ in far[1:2])
     yield from (([], 0, old, new) for new in ends for old in replaced if old is not new or len(replaced) == 1)
     yield from (([], 0, top, new) for new in offers)
     yield from ((top, size, ends[0], top) for size in list_sizes(constants))

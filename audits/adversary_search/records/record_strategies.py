@@ -130,7 +130,9 @@ def _replace(
 
 
 def _draw_other(draw: Any, schema: Schema, records: Strategy, old: Any) -> Any:
-    """A record to replace another: any, or the same but for one field."""
+    """A record to replace another: any, one beyond the example, or the same but for one field."""
+    if schema.beyond and draw(st.booleans()):
+        return draw(st.sampled_from(schema.beyond))
     if schema.columns is not None and schema.names and draw(st.booleans()):
         place = draw(st.integers(0, len(schema.names) - 1))
         return schema.form.with_field(old, schema.names[place], draw(_draw_value(schema.columns[place])))

@@ -35,7 +35,7 @@ from learners.foreign.function import Function
 
 def make_coin(seed: int) -> Any:
     rng = random.Random(seed)
-    return lambda data: int(rng.random() < 0.5)
+    return lambda labels: int(rng.random() < 0.5)
 
 
 def check(function: Any, **settings: Any) -> None:
@@ -91,12 +91,12 @@ def test_an_import_is_no_draw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_what_cannot_be_pickled_is_played_in_a_copy_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     lock = threading.Lock()
     rng = random.Random(3)
-    check(lambda data: lock.locked() + SYSTEM.random())
+    check(lambda labels: lock.locked() + SYSTEM.random())
     with pytest.raises(NotConforming, match="two processes drew the same"):
-        check(lambda data: lock.locked() + rng.random())
+        check(lambda labels: lock.locked() + rng.random())
     monkeypatch.setattr("arena.testing.new_process._FORKS", False)
     with pytest.raises(NotConforming, match="it can be sent to another process; pickling it raised TypeErr"):
-        check(lambda data: lock.locked() + secrets.randbelow(2))
+        check(lambda labels: lock.locked() + secrets.randbelow(2))
 
 
 @pytest.mark.thorough
@@ -105,14 +105,14 @@ def test_what_fails_in_a_new_process_is_refused() -> None:
     with pytest.raises(
         NotConforming, match=r"it can play in a new process; .*lambda> raised ValueError: away"
     ):
-        check(lambda data: at_home_only(here))
+        check(lambda labels: at_home_only(here))
 
 
 def test_what_takes_long_in_a_new_process_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("arena.testing.new_process._SECONDS", 0.01)
     here = os.getpid()
     with pytest.raises(NotConforming) as refused:
-        check(lambda data: with_system_generator(data) + (time.sleep(0.05 * (os.getpid() != here)) or 1))
+        check(lambda labels: with_system_generator(labels) + (time.sleep(0.05 * (os.getpid() != here)) or 1))
     assert str(refused.value) == (
         "<lambda> does not conform: a new process plays some games with it within 0.01 s; it was "
         "still playing: make it faster"
@@ -122,19 +122,19 @@ def test_what_takes_long_in_a_new_process_is_refused(monkeypatch: pytest.MonkeyP
 def test_what_ends_a_new_process_is_refused() -> None:
     here = os.getpid()
     with pytest.raises(NotConforming, match="can play in a new process; the process ended without its games"):
-        check(lambda data: 1.0 if os.getpid() == here else os._exit(0))
+        check(lambda labels: 1.0 if os.getpid() == here else os._exit(0))
 
 
 @pytest.mark.thorough
 def test_a_mechanism_may_print() -> None:
     here = os.getpid()
 
-    def loud(data: Any) -> float:
+    def loud(labels: Any) -> float:
         print("now")
         if os.getpid() != here:
             os.write(1, b"\xff")
             atexit.register(print, "at its end")
-        return with_system_generator(data)
+        return with_system_generator(labels)
 
     check(loud)
 

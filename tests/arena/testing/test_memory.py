@@ -87,10 +87,10 @@ def test_a_game_of_the_run_that_depends_on_another_is_found_when_it_is_played_ag
 def test_games_that_may_fail_are_played_again_too(sound: bool) -> None:
     remember = remembering.remember_rarely(every=10**9 if sound else 20)
 
-    def release(data: Any, rng: Any) -> float:
+    def release(labels: Any, rng: Any) -> float:
         if rng.random() < 0.2:
             raise ValueError
-        return float(remember(data, rng))
+        return float(remember(labels, rng))
 
     check = nullcontext() if sound else pytest.raises(NotConforming, match="played again at its end")
     with check, pytest.warns(UserWarning, match="failed"):
@@ -112,7 +112,7 @@ def test_a_cache_of_a_helper_is_no_memory(function: Any) -> None:
 
 @pytest.mark.thorough
 def test_rows_as_long_as_the_longest_release_of_their_batch_are_no_memory() -> None:
-    def release(data: Any) -> dict[str, int]:
+    def release(labels: Any) -> dict[str, int]:
         return {name: 1 for name in ("ash", "elm", "fir") if np.random.default_rng().random() < 0.02}
 
     check_memory(Function(function=release, epsilon=1.0), CountSwap(), Release())
@@ -128,9 +128,9 @@ def test_a_mechanism_without_noise_is_refuted(function: Any) -> None:
 def test_memory_is_found_where_the_mechanism_cannot_be_pickled() -> None:
     lock, inner = threading.Lock(), remembering.remember_in_dictionary()
 
-    def release(data: Any, rng: Any) -> Any:
+    def release(labels: Any, rng: Any) -> Any:
         with lock:
-            return inner(data, rng)
+            return inner(labels, rng)
 
     with pytest.raises(NotConforming, match="remembers between games"):
         check_memory(Function(function=release, epsilon=1.0), CountSwap(), Release())

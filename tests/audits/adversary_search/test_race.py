@@ -70,6 +70,34 @@ def test_favourites_go_on_whatever_they_have_shown() -> None:
     assert race.rungs[0].adversaries == 3
 
 
+def test_a_favourite_plays_many_games_once_a_search_is_long() -> None:
+    race = race_of(LaplaceCount())
+    explored = {count_of(size): attrs.evolve(evidence_of(z=-1.0), games=5_000) for size in range(2, 6)}
+    race.enter(explored, favourites=[count_of(2), count_of(3)])
+    race.run(100_000)
+    assert race.rungs[-1].pairs >= 1_024
+    assert race.rungs[-1].adversaries == 1
+
+
+@pytest.mark.slow
+def test_a_learning_rate_that_falls_with_the_true_loss_is_refuted() -> None:
+    def descend(data: list[float], rng: np.random.Generator) -> list[float]:
+        x = np.clip(np.asarray(data, float), -1, 1)
+        weight, rate, least, weights = 0.0, 0.5, np.inf, []
+        for _ in range(20):
+            gradient = float(np.sum(np.clip(weight - x, -1, 1)))
+            weight -= rate * (gradient + rng.laplace(scale=20))
+            weights.append(weight)
+            loss = float(np.sum((weight - x) ** 2))
+            rate /= 2 if loss >= least else 1
+            least = min(least, loss)
+        return weights
+
+    data = audits.records(st.floats(-1, 1))
+    given: dict[str, Any] = {"data": data, "epsilon": 1.0, "neighbours": "add or remove one"}
+    assert audits.search(descend, max_calls=60_000, **given).refuted
+
+
 def test_anyone_goes_on_while_the_race_has_cost_less_than_the_games_before_it() -> None:
     race = race_of(LaplaceCount())
     race.enter({count_of(size): evidence_of(z=-1.0) for size in range(2, 26)})

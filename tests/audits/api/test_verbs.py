@@ -162,6 +162,6 @@ def test_a_plan_and_a_run_refuse_wrong_types() -> None:
 @pytest.mark.thorough
 def test_functions_and_names_can_be_asserted_private() -> None:
     with pytest.raises(audits.NotPrivate):
-        audits.assert_private(release_mean, claim=(0.01, 0.0), against="count-swap", error=0.1, games=500)
+        audits.assert_private(release_mean, claim=(0.01, 0.0), against="point-swap", error=0.1, games=500)
     with pytest.raises(InvalidArgument, match="claim must be"):
         audits.assert_private("laplace-count", claim="1")  # type: ignore[arg-type]

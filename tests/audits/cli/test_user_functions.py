@@ -21,26 +21,26 @@ import numpy as np
 
 _RNG = np.random.default_rng(0)
 
-def noisy(data, rng):
-    return data.sum() + rng.laplace()
+def noisy(labels, rng):
+    return labels.sum() + rng.laplace()
 
-def own(data):
-    return data.sum() + secrets.SystemRandom().uniform(-2, 2)
+def own(labels):
+    return labels.sum() + secrets.SystemRandom().uniform(-2, 2)
 
-def seeded(data):
-    return data.sum() + _RNG.laplace()
+def seeded(labels):
+    return labels.sum() + _RNG.laplace()
 
-partly = partial(lambda scale, data, rng: noisy(data, rng), 1)
+partly = partial(lambda scale, labels, rng: noisy(labels, rng), 1)
 
 class Counting:
-    def __call__(self, data, rng):
-        return noisy(data, rng)
+    def __call__(self, labels, rng):
+        return noisy(labels, rng)
     count = __call__
 
 called, bound = Counting(), Counting().count
 
-async def awaited(data, rng):
-    return noisy(data, rng)
+async def awaited(labels, rng):
+    return noisy(labels, rng)
 
 class Counted:
     def __init__(self, scale=1):
@@ -52,9 +52,9 @@ model = Counted(1)
 
 def connect():
     lock = threading.Lock()
-    def connected(data, rng):
+    def connected(labels, rng):
         with lock:
-            return noisy(data, rng)
+            return noisy(labels, rng)
     return connected
 
 class Mechanism:
@@ -184,7 +184,7 @@ def test_a_plug_in_imports_files_of_its_folder(tmp_path: Path, jobs: str) -> Non
         folder.mkdir()
         (folder / "noise_of_mine.py").write_text(f"def noise(rng):\n    return {scale} * rng.laplace()\n")
         (folder / f"{name}.py").write_text(
-            "from noise_of_mine import noise\n\n\ndef f(data, rng):\n    return data.sum() + noise(rng)\n"
+            "from noise_of_mine import noise\n\n\ndef f(labels, rng):\n    return labels.sum() + noise(rng)\n"
         )
         result = audit(f"{folder / name}.py:f", "--epsilon", "1", "--json", "--jobs", jobs)
         bounds[name] = json.loads(result.stdout)["epsilon_lower"]
@@ -195,8 +195,8 @@ def test_a_plug_in_imports_files_of_its_folder(tmp_path: Path, jobs: str) -> Non
 def test_warnings_are_one_line(tmp_path: Path) -> None:
     path = tmp_path / "flaky.py"
     path.write_text(
-        "def flaky(data, rng):\n    if rng.random() < 0.5:\n"
-        "        raise KeyError('oops')\n    return data.sum()\n"
+        "def flaky(labels, rng):\n    if rng.random() < 0.5:\n"
+        "        raise KeyError('oops')\n    return labels.sum()\n"
     )
     result = audit(f"{path}:flaky", "--epsilon", "1", "--faults", games=100)
     (line,) = [line for line in result.stderr.splitlines() if "warning" in line]

@@ -24,6 +24,7 @@ from arena import (
     Train,
     play,
 )
+from arena.released.encoding import ABSENT
 from audits.distinguishers.view_features import (
     MAX_ROUNDS,
     ViewCounts,
@@ -99,7 +100,9 @@ def test_what_is_not_finite_becomes_a_number_of_its_own() -> None:
 
     told = features_of_play(Odd(), script(Train(SAMPLE)), Release(), games=4)
     assert np.isfinite(told.rows).all()
-    assert len(np.unique(told.rows)) == 4
+    assert told.names == ("value", "value sign")
+    assert len(np.unique(told.rows[:, 0])) == 4
+    assert told.rows[:, 1].tolist() == [ABSENT, ABSENT, ABSENT, -1.0]
     assert not np.signbit(told.rows[3, 0])
 
 

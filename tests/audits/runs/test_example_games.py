@@ -14,13 +14,13 @@ from learners.foreign.function import Function
 PLAYERS = CountSwap(), Release()
 
 
-def rarely(data: Any, rng: np.random.Generator) -> str:
+def rarely(labels: Any, rng: np.random.Generator) -> str:
     """Reveals the data in one game of four."""
-    return "one" if np.any(data) and rng.random() < 0.25 else "none"
+    return "one" if np.any(labels) and rng.random() < 0.25 else "none"
 
 
-def in_numbers(data: Any, rng: np.random.Generator) -> float:
-    return float(rarely(data, rng) == "one")
+def in_numbers(labels: Any, rng: np.random.Generator) -> float:
+    return float(rarely(labels, rng) == "one")
 
 
 def test_the_games_shown_differ() -> None:
@@ -38,8 +38,8 @@ def test_the_games_shown_differ() -> None:
 
 
 def test_if_none_differ_the_first_pair_is_shown() -> None:
-    learner = Function(function=lambda data, rng: rng.random())
-    constant = Function(function=lambda data, rng: 0.0)
+    learner = Function(function=lambda labels, rng: rng.random())
+    constant = Function(function=lambda labels, rng: 0.0)
     for each in (learner, constant):
         assert len(find_telling_games(each, *PLAYERS, seed=3)) == 1
 
@@ -47,8 +47,8 @@ def test_if_none_differ_the_first_pair_is_shown() -> None:
 def test_a_rare_leak_is_shown() -> None:
     """A leak in one game of fifty, which the first pairs do not show."""
 
-    def rarely_one(data: Any, rng: np.random.Generator) -> float:
-        return float(np.any(data) and rng.random() < 0.02)
+    def rarely_one(labels: Any, rng: np.random.Generator) -> float:
+        return float(np.any(labels) and rng.random() < 0.02)
 
     players = Function(function=rarely_one), *PLAYERS
     hidden = [

@@ -36,24 +36,24 @@ COUNT_SWAP = CountSwap()
 HERE = re.escape("test_first_games.py, line ")
 
 
-def fail(data: Any, rng: np.random.Generator) -> float:
+def fail(labels: Any, rng: np.random.Generator) -> float:
     raise ValueError("the disk is full")
 
 
-def fail_sometimes(data: Any, rng: np.random.Generator) -> float:
+def fail_sometimes(labels: Any, rng: np.random.Generator) -> float:
     if rng.random() < 0.3:
         raise ValueError("the disk is full")
-    return float(np.sum(data) + 2.0 * rng.laplace())
+    return float(np.sum(labels) + 2.0 * rng.laplace())
 
 
-def fail_on_a_one(data: Any, rng: np.random.Generator) -> float:
-    if np.any(data):
+def fail_on_a_one(labels: Any, rng: np.random.Generator) -> float:
+    if np.any(labels):
         raise ValueError("the disk is full")
     return 0.0
 
 
-def noisy_sum(data: Any, rng: np.random.Generator) -> float:
-    return float(np.sum(data) + 2.0 * rng.laplace())
+def noisy_sum(labels: Any, rng: np.random.Generator) -> float:
+    return float(np.sum(labels) + 2.0 * rng.laplace())
 
 
 def function(mechanism: Callable[..., Any], **settings: Any) -> Function:

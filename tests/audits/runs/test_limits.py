@@ -271,9 +271,9 @@ def test_an_interrupted_audit_gives_the_figures_so_far(monkeypatch: pytest.Monke
 FUNCTION = """
 import time
 
-def release(data, rng):
+def release(labels, rng):
     time.sleep(2e-4)
-    return data.sum() + rng.laplace()
+    return labels.sum() + rng.laplace()
 """
 
 

@@ -165,12 +165,12 @@ def test_the_line_to_replay_gives_the_same_figures(against: Any) -> None:
     assert f'"epsilon_lower": {failure.verdict.epsilon_lower!r}' in again.stdout
 
 
-def noisy_count(data: Any, rng: np.random.Generator) -> float:
-    return float(np.sum(data) + 0.1 * rng.laplace())
+def noisy_count(labels: Any, rng: np.random.Generator) -> float:
+    return float(np.sum(labels) + 0.1 * rng.laplace())
 
 
 def make_count(scale: float) -> Callable[..., float]:
-    return lambda data, rng: float(np.sum(data) + scale * rng.laplace())
+    return lambda labels, rng: float(np.sum(labels) + scale * rng.laplace())
 
 
 @pytest.mark.parametrize(
@@ -233,9 +233,9 @@ def test_a_referee_that_no_command_names_is_replayed_by_python(
 def test_a_function_that_cannot_be_pickled_is_replayed_by_its_test() -> None:
     lock = Lock()
 
-    def count(data: Any, rng: np.random.Generator) -> float:
+    def count(labels: Any, rng: np.random.Generator) -> float:
         with lock:
-            return noisy_count(data, rng)
+            return noisy_count(labels, rng)
 
     failure = refute(count, claim=(0.5, 0), against=CountSwap(sample=Sample([0.0], [0], [5])), budget="quick")
     assert failure.replay == ""

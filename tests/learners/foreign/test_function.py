@@ -101,7 +101,7 @@ def test_a_function_may_overwrite_its_data() -> None:
         data += 1
         return data.sum()
 
-    assert play_releases(Function(function=overwrite), SAMPLE).tolist() == [5, 5, 5]
+    assert play_releases(Function(function=overwrite, receives="labels"), SAMPLE).tolist() == [5, 5, 5]
 
 
 def test_releases_keep_the_order_of_games() -> None:
@@ -261,7 +261,7 @@ def plan(learner: Function, **settings: Any) -> Plan:
 
 @pytest.mark.thorough
 def test_figures_depend_on_the_seed_and_not_on_the_jobs(tmp_path: Path) -> None:
-    audit = plan(Function(function=lambda data, rng: np.sum(data) + rng.laplace()))
+    audit = plan(Function(function=lambda labels, rng: np.sum(labels) + rng.laplace()))
     first = run(audit, ledger=tmp_path / "a.ledger")
     assert first.refuted
     again = run(audit, jobs=2)
@@ -272,7 +272,7 @@ def test_figures_depend_on_the_seed_and_not_on_the_jobs(tmp_path: Path) -> None:
 @pytest.mark.thorough
 def test_another_function_of_that_name_is_another_plan(tmp_path: Path) -> None:
     def make_noisy_sum(scale: float) -> Function:
-        return Function(function=lambda data, rng: np.sum(data) + scale * rng.laplace())
+        return Function(function=lambda labels, rng: np.sum(labels) + scale * rng.laplace())
 
     run(plan(make_noisy_sum(1.0)), ledger=tmp_path / "a.ledger")
     with pytest.raises(
@@ -314,10 +314,10 @@ def count_calls(release: Callable[..., Any]) -> tuple[Callable[..., Any], list[i
 @pytest.mark.parametrize(
     ("release", "settings", "games", "most"),
     [
-        (lambda data, rng: np.sum(data) + rng.laplace(), {}, 20_000, 1.11),
-        (lambda data, rng: np.sum(data) + rng.laplace(), {}, 4_000, 1.13),
-        (lambda data, rng: np.sum(data) + rng.laplace(), {}, 500, 1.3),
-        (lambda data, rng: 1.0, {}, 4_000, 1.13),
+        (lambda labels, rng: np.sum(labels) + rng.laplace(), {}, 20_000, 1.11),
+        (lambda labels, rng: np.sum(labels) + rng.laplace(), {}, 4_000, 1.13),
+        (lambda labels, rng: np.sum(labels) + rng.laplace(), {}, 500, 1.3),
+        (lambda labels, rng: 1.0, {}, 4_000, 1.13),
         (with_global_generators, {"coins": "global"}, 4_000, 1.13),
         (with_system_generator, {"coins": "own"}, 4_000, 1.05),
     ],
@@ -332,7 +332,7 @@ def test_nearly_all_calls_are_games_that_count(
 
 
 def test_an_audit_until_the_claim_is_refuted_calls_little_more() -> None:
-    function, calls = count_calls(lambda data, rng: np.sum(data) + 0.5 * rng.laplace())
+    function, calls = count_calls(lambda labels, rng: np.sum(labels) + 0.5 * rng.laplace())
     given = {"neighbours": "replace one", "until_refuted": True}
     verdict = audits.audit(function, "count-swap", epsilon=1.0, **given)
     assert verdict.refuted

@@ -34,9 +34,9 @@ PLUG_IN = """
 import held_scale
 import held_parts.offset
 
-def noisy(data, rng):
+def noisy(labels, rng):
     from held_late import FACTOR
-    return data.sum() + rng.laplace() * held_scale.SCALE * FACTOR
+    return labels.sum() + rng.laplace() * held_scale.SCALE * FACTOR
 """
 FILES = {
     "plug.py": PLUG_IN,
@@ -161,7 +161,7 @@ def test_a_change_while_the_run_goes_on(folder: Path, file: str) -> None:
 def test_versions_of_packages_are_compared(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that a plug-in imports anywhere, and those that a player says it uses."""
     (folder / "own.py").write_text(
-        "def noisy(data, rng):\n    import sklearn, attrs, json\n    return data.sum() + rng.laplace()\n"
+        "def noisy(labels, rng):\n    import sklearn, attrs, json\n    return labels.sum() + rng.laplace()\n"
     )
     words = ("audit", "own.py:noisy", "--against", "count-swap", "--epsilon", "1", "--games", "300")
     words = (*words, "--ledger", "own.ledger")

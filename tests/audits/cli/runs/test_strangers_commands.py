@@ -19,8 +19,8 @@ from pathlib import Path
 (Path(__file__).parent / "mark").write_text("it ran")
 import attrs
 from arena import Adversary, Learner
-def noisy(data, rng):
-    return data.sum() + rng.laplace()
+def noisy(labels, rng):
+    return labels.sum() + rng.laplace()
 class Evil:
     fit = predict = noisy
 """
