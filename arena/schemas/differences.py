@@ -39,7 +39,8 @@ def show_pair(
 ) -> str:
     """Both datasets as code that makes what the mechanism receives, and which records are changed."""
     shown = [f"{name} = {schema.show(records)}" for name, records in zip(names, (first, second), strict=True)]
-    return f"{shown[0]}\n{shown[1]}  # {_describe_change(first, second)}"
+    lines = [schema.form.define(), shown[0], f"{shown[1]}  # {_describe_change(first, second)}"]
+    return "\n".join(filter(None, lines))
 
 
 def _describe_change(first: Records, second: Records) -> str:

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import ast
 import math
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from copy import deepcopy
+from functools import partial
+from types import ModuleType
 from typing import Any
 
 import attrs
 import numpy as np
 
-from arena.errors import RAISED, InvalidArgument, count_things, describe_error, locate_error
+from arena.errors import (
+    RAISED,
+    InvalidArgument,
+    count_things,
+    describe_error,
+    is_users_file,
+    locate_error,
+)
 from arena.parcels import callable_name, fingerprint
 
 
@@ -45,6 +57,10 @@ class Form(ABC):
     def show(self, records: Sequence[Any]) -> str:
         """The data as the user would write them, as Python code."""
         return show_value(self.pack(records))
+
+    def define(self) -> str:
+        """A comment on the names in what `show` returns, if they need one."""
+        return ""
 
     @abstractmethod
     def describe(self) -> str:
@@ -189,6 +205,52 @@ class TablesForm(Form):
 
 
 @attrs.frozen
+class ColumnsForm(Form):
+    """A dictionary of columns of one length, which is one table; a record is the tuple of a row's values."""
+
+    forms: dict[str, Form] = attrs.field(hash=False)
+
+    def describe(self) -> str:
+        return f"dictionary of the columns {', '.join(self.forms)}"
+
+    def pack(self, records: Sequence[Any]) -> dict[str, Any]:
+        return {
+            name: form.pack([record[place] for record in records])
+            for place, (name, form) in enumerate(self.forms.items())
+        }
+
+    def unpack(self, data: Any) -> list[Any]:
+        if not isinstance(data, dict) or list(data) != list(self.forms):
+            raise _refuse_data(f"a dictionary with the keys {', '.join(map(repr, self.forms))}", data)
+        columns = [form.unpack(data[name]) for name, form in self.forms.items()]
+        if len({*map(len, columns)}) > 1:
+            sizes = ", ".join(
+                f"{len(column)} in {name}" for name, column in zip(self.forms, columns, strict=True)
+            )
+            raise InvalidArgument("the columns of a table must have one length", value=sizes)
+        return list(zip(*columns, strict=True))
+
+    def copy(self, data: Any) -> Any:
+        return {name: form.copy(data[name]) for name, form in self.forms.items()}
+
+    def find_field(self, record: Any, name: Any) -> Any:
+        return record[list(self.forms).index(name)]
+
+    def with_field(self, record: Any, name: Any, value: Any) -> Any:
+        return _replace_part(record, list(self.forms).index(name), value)
+
+    def list_names(self, number: int) -> list[Any]:
+        return list(self.forms)
+
+    def show(self, records: Sequence[Any]) -> str:
+        parts = [
+            f"{name!r}: {form.show([record[place] for record in records])}"
+            for place, (name, form) in enumerate(self.forms.items())
+        ]
+        return "{" + ", ".join(parts) + "}"
+
+
+@attrs.frozen
 class VectorForm(Form):
     """One vector (d,), all of which is one record: the answers of queries."""
 
@@ -259,7 +321,10 @@ class UserForm(Form):
         raise NotImplementedError  # each game gets a packing of its own
 
     def show(self, records: Sequence[Any]) -> str:
-        return f"{callable_name(self.make)}({show_value(list(records))})"
+        return show_call(self.make, list(records))
+
+    def define(self) -> str:
+        return "" if _name_callable(self.make) is not None else _describe_definition(self.make)
 
 
 def _replace_part(record: Any, name: Any, value: Any) -> Any:
@@ -294,6 +359,68 @@ def show_value(value: Any) -> str:
     if kind is dict:
         return "{" + ", ".join(f"{show_value(key)}: {show_value(part)}" for key, part in value.items()) + "}"
     return repr(value)
+
+
+def show_call(function: Callable[..., Any], argument: Any) -> str:
+    """A call with one argument as Python code, in which a function that no code can name is `pack`.
+
+    >>> show_call(" ".join, ["fine"])
+    "' '.join(['fine'])"
+    >>> show_call(partial(round, ndigits=2), 0.123)
+    'round(0.123, ndigits=2)'
+    """
+    if isinstance(function, partial):
+        first = [show_value(value) for value in function.args]
+        named = [f"{name}={show_value(value)}" for name, value in function.keywords.items()]
+        name = _name_callable(function.func) or "pack"
+        return f"{name}({', '.join([*first, show_value(argument), *named])})"
+    return f"{_name_callable(function) or 'pack'}({show_value(argument)})"
+
+
+_ALIASES = {"builtins": "", "numpy": "np.", "pandas": "pd.", "polars": "pl."}
+
+
+def _name_callable(function: Any) -> str | None:
+    """What code calls a function: its name, after that of its module unless that is the user's, or after the
+    object whose method it is. None if no code can name it."""
+    while isinstance(function, partial):
+        function = function.func
+    owner = getattr(function, "__self__", None)
+    if owner is not None and not isinstance(owner, ModuleType):
+        if isinstance(owner, type):
+            name = _name_callable(owner)
+            return None if name is None else f"{name}.{function.__name__}"
+        text = show_value(owner)
+        with suppress(ValueError, SyntaxError, TypeError):
+            if ast.literal_eval(text) == owner and not isinstance(owner, int | float):
+                return f"{text}.{function.__name__}"
+        return None
+    name, module = getattr(function, "__qualname__", ""), getattr(function, "__module__", None) or "builtins"
+    if not name or "<" in name:
+        return None
+    file = getattr(sys.modules.get(module), "__file__", None)
+    if module == "__main__" or (file is not None and is_users_file(file)):
+        return str(name)
+    package = module.partition(".")[0]
+    if package in _ALIASES and (
+        package == "builtins" or hasattr(sys.modules[package], name.partition(".")[0])
+    ):
+        return _ALIASES[package] + name
+    return f"{module}.{name}"
+
+
+def _describe_definition(function: Any) -> str:
+    """What `pack` stands for, as a comment."""
+    while isinstance(function, partial):
+        function = function.func
+    code = getattr(function, "__code__", None) or getattr(
+        getattr(function, "__func__", None), "__code__", None
+    )
+    where = "" if code is None else f", in {code.co_filename}, line {code.co_firstlineno}"
+    owner = getattr(function, "__self__", None)
+    of = "" if owner is None else f" of an object of {type(owner).__qualname__}"
+    what = "an object of " if code is None and owner is None else ""
+    return f"# define pack as {what}{callable_name(function)}{of}{where}"
 
 
 def _as_list(value: Any) -> Any:

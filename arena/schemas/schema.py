@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from numbers import Real
-from typing import Any
+from typing import Any, Protocol
 
 import attrs
 import numpy as np
@@ -46,6 +46,30 @@ def _list_column_keys(columns: Sequence[tuple[Any, ...]] | None) -> tuple[tuple[
     return None if columns is None else tuple(map(_list_keys, columns))
 
 
+class Drawable(Protocol):
+    """What is known of the data that a strategy of the user's draws.
+
+    text: of the strategy, by which it is compared.
+    examples: whole data that it drew, the smallest first; none if any of its records may be joined (is_free).
+    largest: the most records that it is known to draw, if the schema does not say it.
+    """
+
+    text: str
+    examples: tuple[Records, ...]
+    largest: int | None
+    is_free: bool
+
+    def can_draw(self, records: Records, form: Form) -> bool:
+        """Whether it is known to draw data of these records."""
+
+    def can_draw_record(self, record: Any) -> bool:
+        """Whether some data that it draws may have this record."""
+
+
+def _identify_place(place: Any) -> Any:
+    return fingerprint(place) if callable(place) else place
+
+
 @attrs.frozen(kw_only=True, cache_hash=True)
 class Schema:
     """What a mechanism receives of a list of records, whose each record is, and what records may be.
@@ -60,6 +84,7 @@ class Schema:
     have, if any combination of these is a record. parts: of several tables, the name and schema of each.
     beyond: records like those of an example but with numbers beyond its range, the most extreme one last;
     only where nothing says what the range is.
+    drawable: what is known of the strategy that draws the data, if one does; searches play no others.
     """
 
     form: Form
@@ -67,13 +92,16 @@ class Schema:
     min_size: int = 0
     max_size: int | None = None
     blank: Any = attrs.field(default=None, eq=record_key)
-    unique: tuple[Any, ...] = ()
+    unique: tuple[Any, ...] = attrs.field(default=(), eq=lambda places: tuple(map(_identify_place, places)))
     relation: Relation | None = None
     source: str = attrs.field(default="", eq=False)
     examples: tuple[Any, ...] = attrs.field(default=(), eq=_list_keys, repr=False)
     columns: tuple[tuple[Any, ...], ...] | None = attrs.field(default=None, eq=_list_column_keys, repr=False)
     parts: tuple[tuple[str, Schema], ...] = attrs.field(default=(), repr=False)
     beyond: tuple[Any, ...] = attrs.field(default=(), eq=_list_keys, repr=False)
+    drawable: Drawable | None = attrs.field(
+        default=None, eq=lambda drawable: drawable and drawable.text, repr=False, metadata={"in_code": False}
+    )
 
     def __attrs_post_init__(self) -> None:
         sizes = self.min_size, self.max_size
@@ -118,6 +146,11 @@ class Schema:
     def make_records(self) -> tuple[Records, ...]:
         """A few lists of examples, the first a usual one, the others as small as they may be."""
         sizes = [max(self.min_size, 7), max(self.min_size, 1), self.min_size]
+        if self.drawable is not None and self.drawable.examples:
+            nearest = (
+                min(self.drawable.examples, key=lambda records: abs(records.size - size)) for size in sizes
+            )
+            return tuple(dict.fromkeys(nearest))
         if self.max_size is not None:
             sizes = [min(size, self.max_size) for size in sizes]
         if self.unique:
@@ -132,6 +165,22 @@ class Schema:
     def allows_size(self, size: int) -> bool:
         return self.min_size <= size and (self.max_size is None or size <= self.max_size)
 
+    @property
+    def largest(self) -> int | None:
+        """The most records of data that a search may play; None if there may be any number."""
+        if self.max_size is not None or self.drawable is None:
+            return self.max_size
+        return self.drawable.largest
+
+    def can_draw(self, records: Records) -> bool:
+        """Whether the claim is meant for so many records and, if a strategy draws the data, it is known to
+        draw these."""
+        if not self.allows_size(records.size):
+            return False
+        if self.unique and len(self.drop_repetitions(records.rows())) < records.size:
+            return False
+        return self.drawable is None or self.drawable.can_draw(records, self.form)
+
     def check_size(self, records: Records) -> None:
         if not self.allows_size(records.size):
             most = "" if self.max_size is None else f" and at most {self.max_size:,}"
@@ -144,18 +193,21 @@ class Schema:
         kept: list[Any] = []
         seen: set[Any] = set()
         for record in records:
-            own = {(place, record_key(value)) for place, value in self._list_unique(record)}
+            own = set() if isinstance(record, BlankRecord) else set(self._list_unique(record))
             if not own & seen:
                 kept.append(record)
                 seen |= own
         return kept
 
     def _list_unique(self, record: Any) -> Iterator[tuple[Any, Any]]:
+        """What no other record has: in place of a value its key, but what a function returns as it is."""
         for place in self.unique:
-            if not isinstance(place, tuple):
-                yield place, record[place]
+            if callable(place):
+                yield _identify_place(place), place(record)
+            elif not isinstance(place, tuple):
+                yield place, record_key(record[place])
             elif record[0] == place[0]:
-                yield place, record[1][place[1]]
+                yield place, record_key(record[1][place[1]])
 
     def fill_blanks(self, rows: list[Any]) -> list[Any]:
         """The records, with what is received in place of blank ones. Raises: InvalidArgument without that."""

@@ -15,6 +15,7 @@ import attrs
 
 from arena import Claim, InvalidArgument, Learner, NothingTested, Sample
 from arena.engine import ReleaseWatch
+from arena.players import read_relation_of
 from arena.settings import check_value, less_than, more_than
 from audits.adversary_search import exploration
 from audits.adversary_search.confirmation import SearchPlan, choose_pairs, ignore_overflow
@@ -151,6 +152,13 @@ def search(
     if result.stopped and not result.examples:
         raise NothingTested(
             f"{learner.own_name}: {explain_stop(result.stopped)} No adversary was played before. Allow more."
+        )
+    if not (tried or result.interrupted) and learner.receives_records:
+        raise InvalidArgument(
+            f"{learner.own_name}: the strategy of the data is not known to draw two neighbouring datasets",
+            value=str(read_relation_of(learner)),
+            remedy="Write audits.records or audits.table, whose records may be combined at will, or name "
+            "another relation.",
         )
     if not (result.examples or result.interrupted):
         raise refuse_failures(learner, result.failure, f"against all of {tried:,} adversaries")

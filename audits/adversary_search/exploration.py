@@ -29,8 +29,8 @@ from audits.adversary_search.evidence import (
 )
 from audits.adversary_search.race import FACTOR, FIRST_SHARE, KEPT, LEVEL_ROUNDS, PROMISING, THRESHOLD
 from audits.adversary_search.script import SPACES, Script
-from audits.adversary_search.script_strategies import adversaries, call_outside_tests
-from audits.data.drawn_values import ignore_modules
+from audits.adversary_search.script_strategies import adversaries
+from audits.data.drawn_values import call_outside_tests, ignore_modules
 from audits.interrupts import acknowledge_interrupt, check_interrupts
 from audits.runs.learner_failures import describe_failure, find_failure
 from audits.runs.limits import CALLS, SECONDS, Limits, TimeIsOver

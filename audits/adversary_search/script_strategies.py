@@ -5,14 +5,12 @@ All of them shrink towards few distinct points, few steps, small counts and no a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
+from collections.abc import Sequence
 from functools import lru_cache
 
 import attrs
 import numpy as np
-from hypothesis import currently_in_test_context, reject
+from hypothesis import reject
 from hypothesis import strategies as st
 
 from arena import REFEREES, InvalidArgument, Learner, Sample
@@ -253,18 +251,3 @@ def adversaries(
             remedy=f"It protects {' and '.join(learner.claim.protects) or 'nothing'}.",
         )
     return choose_from(kinds)
-
-
-def call_outside_tests(explore: Callable[[], None], stop: Callable[[], None]) -> None:
-    """Explore where Hypothesis sees no test of the user's, within which it would refuse to run another.
-    stop: ends the exploration, and is called if this process is interrupted."""
-    if not currently_in_test_context():
-        explore()
-        return
-    with ThreadPoolExecutor(1) as pool:
-        exploration = pool.submit(copy_context().run, explore)
-        try:
-            exploration.result()
-        except KeyboardInterrupt:
-            stop()
-            raise

@@ -15,7 +15,17 @@ from hypothesis import strategies as st
 
 from arena.claims import read_relation
 from arena.errors import InvalidArgument
-from arena.schemas.forms import ArrayForm, Form, LabelledForm, ListForm, TablesForm, UserForm, VectorForm
+from arena.records import record_key
+from arena.schemas.forms import (
+    ArrayForm,
+    ColumnsForm,
+    Form,
+    LabelledForm,
+    ListForm,
+    TablesForm,
+    UserForm,
+    VectorForm,
+)
 from arena.schemas.frames import (
     PANDAS,
     POLARS,
@@ -27,6 +37,7 @@ from arena.schemas.frames import (
     list_column_values,
 )
 from arena.schemas.schema import Schema
+from audits.data.drawable import DrawnData, DrawnRecords
 from audits.data.drawn_values import (
     MOST_EXAMPLES,
     choose_examples,
@@ -35,6 +46,7 @@ from audits.data.drawn_values import (
     order_values,
 )
 from audits.data.far_records import list_far_records
+from audits.data.membership import Membership, read_list, read_sizes
 from audits.data.output_files import check_extra
 
 Strategy = st.SearchStrategy[Any]
@@ -94,6 +106,7 @@ def table(
         blank=None if blank is None else tuple(blank),
         columns=pools,
         examples=tuple(zip(*(_repeat(pool, MOST_EXAMPLES) for pool in pools), strict=True)),
+        drawable=DrawnRecords(st.tuples(*drawn.values())),
     )
     return _register(schema, st.tuples(*drawn.values()))
 
@@ -130,6 +143,7 @@ def records(
     *,
     pack: Callable[[list[Any]], Any] = list,
     user: Any = None,
+    unique: bool | Sequence[Any] = False,
     min_size: int = 0,
     max_size: int | None = None,
     blank: Any = None,
@@ -138,23 +152,46 @@ def records(
 
     record: the strategy of a record: of numbers, text, dates, tuples, dictionaries, or objects of a module's
     classes. user: the place or the key of what says whose a record is, or a function of it.
-    min_size, max_size, blank: as of `table`.
+    unique: the places or keys of fields in which no value occurs twice, or functions of a record; True, if no
+    record does. min_size, max_size, blank: as of `table`.
     """
     pool = draw_values(record, "a record")
+    if isinstance(unique, bool):
+        unique = (record_key,) if unique else ()
+    elif isinstance(unique, str):
+        unique = (unique,)
+    for place in unique:
+        _check_unique(place, pool[0])
     form = ListForm(pack) if pack in (list, tuple) else UserForm(pack)
     schema = Schema(
         form=form,
         user=user,
+        unique=tuple(unique),
         min_size=min_size,
         max_size=max_size,
         blank=blank,
         columns=list_independent(record, pool),
         examples=choose_examples(pool),
+        drawable=DrawnRecords(record),
     )
-    most = len(pool) if max_size is None else max_size
-    for size in sorted({size for size in (0, 1, 2, len(pool)) if min_size <= size <= most}):
-        form.pack(pool[:1] * size if size < 3 else pool)  # what it cannot take is said here, not in a search
+    different = schema.drop_repetitions(pool)
+    most = len(different) if max_size is None else max_size
+    for size in sorted({size for size in (0, 1, 2, len(different)) if min_size <= size <= most}):
+        few = different[:size] if unique else pool[:1] * size
+        form.pack(few if size < 3 else different)  # what it cannot take is said here, not in a search
     return _register(schema, record)
+
+
+def _check_unique(place: Any, record: Any) -> None:
+    if not callable(place):
+        try:
+            record[place]
+        except (TypeError, LookupError) as error:
+            raise InvalidArgument(
+                "unique must be True, or the places or keys of fields of a record",
+                value=place,
+                remedy=f"A record is like {record!r}.",
+            ) from error
 
 
 def labelled(
@@ -192,6 +229,7 @@ def labelled(
         blank=blank,
         columns=columns,
         examples=tuple(zip(_repeat(rows, MOST_EXAMPLES), _repeat(values, MOST_EXAMPLES), strict=True)),
+        drawable=DrawnRecords(st.tuples(row, targets)),
     )
     return _register(schema, st.tuples(row, targets))
 
@@ -229,6 +267,16 @@ def tables(*, user: str | Callable[[Any], Any] | None = None, **of_name: Strateg
     """A strategy of dictionaries of tables, by their names. of_name: made by `table`. user: the column of
     every table that says whose a row is, or a function of (name, row)."""
     parts = {name: find_schema(strategy) for name, strategy in of_name.items()}
+    drawn = [
+        st.tuples(st.just(name), record)
+        for name, strategy in of_name.items()
+        if (record := _schemas[strategy][1]) is not None
+    ]
+    if len(drawn) < len(of_name):
+        raise InvalidArgument(
+            "tables must be made by audits.table or audits.records",
+            value=", ".join(name for name, strategy in of_name.items() if _schemas[strategy][1] is None),
+        )
     schema = Schema(
         form=TablesForm({name: part.form for name, part in parts.items()}),
         user=user,
@@ -239,8 +287,8 @@ def tables(*, user: str | Callable[[Any], Any] | None = None, **of_name: Strateg
             for name, record in zip(parts, rows, strict=True)
         ),
         parts=_keep_parts(parts.items()),
+        drawable=DrawnRecords(st.one_of(drawn)),
     )
-    drawn = [_schemas[strategy][1].map(partial(_pair, name)) for name, strategy in of_name.items()]
     return _register(schema, st.one_of(drawn))
 
 
@@ -248,10 +296,6 @@ def _keep_parts(parts: Iterable[tuple[str, Schema]]) -> tuple[tuple[str, Schema]
     """The schemas of several tables, if the values of the fields of each are known."""
     kept = tuple(parts)
     return kept if all(part.columns is not None for _, part in kept) else ()
-
-
-def _pair(name: str, record: Any) -> tuple[str, Any]:
-    return name, record
 
 
 def table_like(data: Any, **options: Any) -> Strategy:
@@ -281,14 +325,48 @@ def find_schema(strategy: Strategy) -> Schema:
     else."""
     if strategy in _schemas:
         return _schemas[strategy][0]
-    drawn = draw_values(strategy, "data")
-    forms = [_find_form(data) for data in drawn]
-    last = forms[-1]
-    whole = [(data, form) for data, form in zip(drawn, forms, strict=True) if form == last]
-    rows = [record for data, form in whole for record in form.unpack(data)]
-    sizes = [len(form.unpack(data)) for data, form in whole]
-    schema = Schema(form=last, min_size=min(sizes), examples=choose_examples(rows))
+    listed = read_list(strategy)
+    if listed is not None:
+        schema = _make_list_schema(strategy, *listed)
+    else:
+        membership = Membership(strategy)
+        drawn = order_values(membership.list_drawn())
+        is_table = all(map(_has_columns, drawn))
+        forms = [_find_form(data, is_table=is_table) for data in drawn]
+        form = forms[-1]
+        whole = [_order_keys(form, data) for data, own in zip(drawn, forms, strict=True) if own == form]
+        sizes = [len(form.unpack(data)) for data in whole]
+        low, high = read_sizes(strategy) or (min(sizes), None)
+        schema = Schema(
+            form=form,
+            min_size=low,
+            max_size=high,
+            examples=choose_examples([record for data in whole for record in form.unpack(data)]),
+            drawable=DrawnData(
+                membership, repr(strategy), form, whole, None if high is not None else max(sizes)
+            ),
+        )
     return _schemas.setdefault(strategy, (schema, None))[0]
+
+
+def _order_keys(form: Form, data: Any) -> Any:
+    """The data, a dictionary with its keys in the order of the form: Hypothesis draws them in any."""
+    return {name: data[name] for name in form.forms} if isinstance(form, TablesForm | ColumnsForm) else data
+
+
+def _make_list_schema(strategy: Strategy, record: Strategy, unique: Sequence[Callable[[Any], Any]]) -> Schema:
+    """The schema of a strategy of all lists of records, of the sizes that it says."""
+    low, high = read_sizes(strategy) or (0, None)
+    pool = draw_values(record, "a record") if high != 0 else []
+    return Schema(
+        form=ListForm(),
+        min_size=low,
+        max_size=high,
+        unique=tuple(unique),
+        columns=list_independent(record, pool) if pool else None,
+        examples=choose_examples(pool),
+        drawable=DrawnRecords(record),
+    )
 
 
 def list_records(strategy: Strategy) -> Strategy:
@@ -333,7 +411,8 @@ def infer_schema(data: Any, other: Any = None, *, within: bool = False, **option
 
 
 def _infer_schema(data: Any, other: Any, within: bool, **options: Any) -> Schema:
-    form = _find_form(data)
+    is_table = _has_columns(data) and (other is None or _has_columns(other))
+    form = _find_form(data, is_table=is_table)
     if isinstance(form, PandasForm) and other is not None and find_library(other) == PANDAS:
         form = PandasForm.of(data, indexed=not (has_plain_index(data) and has_plain_index(other)))
     rows = [*form.unpack(data), *(form.unpack(other) if other is not None else ())]
@@ -354,12 +433,15 @@ def _infer_schema(data: Any, other: Any, within: bool, **options: Any) -> Schema
 def _list_columns(form: Form, rows: Sequence[Any]) -> tuple[tuple[Any, ...], ...] | None:
     """The values of each field of the records of a table whose rows are not labelled, any of which may
     meet."""
-    if not rows or not isinstance(form, PandasForm | PolarsForm) or getattr(form, "index", None) is not None:
+    if not rows or not isinstance(form, PandasForm | PolarsForm | ColumnsForm):
+        return None
+    if getattr(form, "index", None) is not None:
         return None
     return tuple(tuple(order_values(column)) for column in zip(*rows, strict=True))
 
 
-def _find_form(data: Any) -> Form:
+def _find_form(data: Any, *, is_table: bool = False) -> Form:
+    """The form of data. is_table: whether the parts of a dictionary are the columns of one table."""
     library = find_library(data)
     if library is not None:
         return PandasForm.of(data) if library == PANDAS else PolarsForm.of(data)
@@ -370,6 +452,8 @@ def _find_form(data: Any) -> Form:
     if type(data) in (list, tuple):
         return ListForm(type(data))
     if isinstance(data, dict) and data and all(isinstance(name, str) for name in data):
+        if is_table:
+            return ColumnsForm({name: _find_form(part) for name, part in data.items()})
         return TablesForm({name: _find_form(part) for name, part in data.items()})
     raise InvalidArgument(
         "data must be a DataFrame, an array, a pair (X, y), a list of records, or a dictionary of these",
@@ -378,3 +462,12 @@ def _find_form(data: Any) -> Form:
         if isinstance(data, str)
         else "For anything else write audits.records(record, pack=...), where pack makes it of records.",
     )
+
+
+def _has_columns(data: Any) -> bool:
+    """Whether data are a dictionary of columns of one length."""
+    parts = list(data.values()) if isinstance(data, dict) else []
+    is_flat = all(
+        type(part) in (list, tuple) or (isinstance(part, np.ndarray) and part.ndim == 1) for part in parts
+    )
+    return bool(parts) and is_flat and len({*map(len, parts)}) == 1

@@ -178,7 +178,7 @@ class _Writer:
             is_default = repr(value) == repr(get_default(field, record)) or (
                 unrepeated and field.name == "counts"
             )
-            if is_default or not field.init:
+            if is_default or not field.init or not field.metadata.get("in_code", True):
                 continue
             if isinstance(value, np.ndarray) and field.converter is not None:
                 value = value.tolist()

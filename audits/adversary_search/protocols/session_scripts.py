@@ -27,7 +27,12 @@ from audits.adversary_search.protocols.session_probes import (
     list_queries,
     probe_queries,
 )
-from audits.adversary_search.records.obvious_records import list_obvious, list_simpler, list_sizes
+from audits.adversary_search.records.obvious_records import (
+    are_neighbours,
+    list_obvious,
+    list_simpler,
+    list_sizes,
+)
 from audits.adversary_search.records.record_strategies import check_relation, neighbouring_records
 from audits.adversary_search.script import (
     ENDS,
@@ -219,9 +224,7 @@ def _list_pairs(learner: Any) -> list[tuple[Records, Records]]:
     return [
         (first, second)
         for first, second in dict.fromkeys(pairs)
-        if schema.allows_size(first.size)
-        and schema.allows_size(second.size)
-        and 1 <= relation.count_changes(first, second, schema.users_of) <= relation.size
+        if are_neighbours(schema, relation, first, second)
     ]
 
 

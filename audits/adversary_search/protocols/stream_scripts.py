@@ -60,15 +60,32 @@ _CUTS = (0.5, 0.0, 1.0, 2.0, 3.0, 5.0, 10.0)  # of a published number
 
 @attrs.frozen
 class RecordKit:
-    """The records of which streams are made: a pool, the simplest first; and how rounds of them are joined,
-    where None stands for no record. most: the rounds of a stream. usual: those after which the learner seems
-    to raise, whatever arrives."""
+    """The records of which streams are made.
+
+    pool: the records, the simplest first. join: joins rounds of them, where None stands for no record.
+    most, least: the rounds of a stream.
+    usual: those after which the learner seems to raise, whatever arrives.
+    schema: of a learner that receives records.
+    """
 
     pool: tuple[Any, ...]
     join: Callable[[Sequence[Any]], StreamRecords]
     most: int
     usual: int
     constants: tuple[Any, ...] = ()
+    least: int = 0
+    schema: Schema | None = None
+
+    @property
+    def is_free(self) -> bool:
+        """Whether any records may follow each other."""
+        return self.schema is None or self.schema.drawable is None or self.schema.drawable.is_free
+
+    def allows(self, pair: Pair) -> bool:
+        """Whether the user's strategy, if there is one, draws these streams."""
+        return self.schema is None or all(
+            self.schema.can_draw(stream) for stream in pair if isinstance(stream, Records)
+        )
 
 
 @lru_cache(maxsize=64)
@@ -92,13 +109,14 @@ def make_kit(learner: Learner, limit: int) -> RecordKit:
         list_users(schema)
     if kind in (*_BLANKING, Neighbours.ADD_OR_REMOVE_USER):
         schema.fill_blanks([BLANK_RECORD])
-    most = most if schema.max_size is None else min(most, schema.max_size)
+    most = most if schema.largest is None else min(most, schema.largest)
     constants = list_code_values(learner)
     examples = offer_constants(schema, constants)[0].examples
     offered = offer_constants(schema, constants)[1]
     pool = {record_key(record): record for record in (*list_prominent(examples), *offered, *examples)}
     records = tuple(pool.values())[:_MOST_POINTS]
-    return RecordKit(records, _join_records, most, _find_horizon(learner, records[:2], most), constants)
+    usual = max(_find_horizon(learner, records[:2], most), min(schema.min_size, most))
+    return RecordKit(records, _join_records, most, usual, constants, schema.min_size, schema)
 
 
 def _find_horizon(learner: Learner, records: Sequence[Any], most: int) -> int:
@@ -141,7 +159,8 @@ def _draw_base(draw: st.DrawFn, kit: RecordKit) -> list[Any]:
     """The records of a stream: constant, alternating, in two halves, or any of a few."""
     sizes = [size for size in (*_SIZES, *list_sizes(kit.constants)) if size <= kit.usual]
     longer = [size for size in (*_LONG_SIZES, kit.most) if min(MAX_ROUNDS, kit.usual) < size <= kit.most]
-    size = draw(sample_from([*sizes, *longer] or [kit.most]))
+    fitting = [size for size in (*sizes, *longer) if size >= kit.least]
+    size = draw(sample_from(fitting or [kit.most]))
     prominent = kit.pool[:_MOST_POOL]
     few = draw(st.lists(st.one_of(sample_from(prominent), sample_from(kit.pool)), min_size=1, max_size=3))
     form = draw(sample_from(["constant", "constant", "turns", "halves", "any"]))
@@ -163,7 +182,7 @@ def _draw_pair(draw: st.DrawFn, kit: RecordKit, relation: Relation) -> Pair:
     places = np.linspace(0, len(base) - 1, number).astype(int) if spread else range(start, start + number)
     new = draw(st.one_of(sample_from(kit.pool[:_MOST_POOL]), sample_from(kit.pool)))
     pair = _change(kit, relation, base, list(places), new)
-    if pair[0] == pair[1]:
+    if pair[0] == pair[1] or not kit.allows(pair):
         reject()
     return pair[::-1] if relation.kind in _BLANKING and draw(st.booleans()) else pair
 
@@ -201,7 +220,12 @@ def _draw_streams(
             value=learner.own_name,
         )
     fixed = pairs.map(lambda pair: Script(protocol=protocol, steps=(Arrivals(*pair),)))
-    if protocol == FixedStream.name or kit.most < 2 or relation.kind is Neighbours.ADD_OR_REMOVE_USER:
+    if (
+        not kit.is_free
+        or protocol == FixedStream.name
+        or kit.most < 2
+        or relation.kind is Neighbours.ADD_OR_REMOVE_USER
+    ):
         return [fixed]
     return [*[fixed] * (_ONE_IN - 1), _draw_adaptive(kit, relation, pairs, protocol)]
 
@@ -236,6 +260,8 @@ def _draw_adaptive(
         else:
             steps.append(React(draw(simple), draw(simple), times, **condition))
         left -= times
+    if kit.most - left < kit.least:
+        reject()
     if any(isinstance(step, Differ) for step in steps):
         score = SwapScore(draw(sample_from(SWAP_SCORES)), draw(sample_from(_PLACES)))
         scored = SteeredScript(protocol=protocol, steps=tuple(steps), score=score)
@@ -251,7 +277,7 @@ def _list_obvious(learner: Learner, protocol: str) -> Iterator[Script]:
     kit = make_kit(learner, round_limit(learner, MAX_ROUNDS))
     pool = _list_ends(kit)
     scripts: dict[Script, None] = {}
-    for size in _OBVIOUS_SIZES:
+    for size in _list_obvious_sizes(kit):
         for base in pool:
             for new in pool:
                 number = min(relation.size, size)
@@ -259,9 +285,14 @@ def _list_obvious(learner: Learner, protocol: str) -> Iterator[Script]:
                     if size > kit.usual or start + number > size or start < 0:
                         continue
                     pair = _change(kit, relation, [base] * size, range(start, start + number), new)
-                    if pair[0] != pair[1]:
+                    if pair[0] != pair[1] and kit.allows(pair):
                         scripts[Script(protocol=protocol, steps=(Arrivals(*pair),))] = None
     yield from list(scripts)[:_MOST_OBVIOUS]
+
+
+def _list_obvious_sizes(kit: RecordKit) -> list[int]:
+    limits = [kit.least] * (kit.least > 0) + [kit.usual] * (kit.usual < max(_OBVIOUS_SIZES))
+    return list(dict.fromkeys(size for size in (*_OBVIOUS_SIZES, *limits) if size >= kit.least))
 
 
 def _list_ends(kit: RecordKit) -> list[Any]:
@@ -280,13 +311,16 @@ def _list_simpler(learner: Learner, script: Script) -> Iterator[Script]:
     step = script.steps[0]
     worlds = [_list_rounds(world) for world in (step.world_0, step.world_1) if world is not None]
     rounds = len(worlds[0])
-    join = make_kit(learner, max(rounds, 1)).join
+    kit = make_kit(learner, max(rounds, 1))
+    join = kit.join
     changed = [place for place in range(rounds) if _differ(worlds, place)]
     if len(worlds) < 2 or not changed:
         return
     for start, end in ((0, max(changed[-1] + 1, rounds // 2)), (0, rounds - 1), (min(changed[0], 1), rounds)):
         if (start, end) != (0, rounds) and changed[-1] < end:
-            cut = [join(world[start:end]) for world in worlds]
+            cut = join(worlds[0][start:end]), join(worlds[1][start:end])
+            if not kit.allows(cut):
+                continue
             yield attrs.evolve(script, steps=(attrs.evolve(step, world_0=cut[0], world_1=cut[1]),))
 
 

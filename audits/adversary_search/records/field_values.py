@@ -137,12 +137,24 @@ def _fits(value: Any, kind: type, drawn: Sequence[Any]) -> bool:
         return False
 
 
+def _can_hold(part: Schema, place: int, value: Any) -> bool:
+    """Whether the user's strategy, if there is one, draws records with a value in a field."""
+    if part.drawable is None or part.columns is None:
+        return True
+    values = [pool[0] for pool in part.columns]
+    return part.drawable.can_draw_record(part.join([*values[:place], value, *values[place + 1 :]]))
+
+
 @lru_cache(maxsize=64)
 def offer_constants(schema: Schema, constants: tuple[Any, ...]) -> tuple[Schema, tuple[Any, ...]]:
     """The schema with constants of the code among the values of its fields, and records with each of them,
     in which all other values are the largest."""
     if schema.columns is None and not schema.parts:
-        fitting = list_constants_of(schema.examples, constants)
+        fitting = [
+            value
+            for value in list_constants_of(schema.examples, constants)
+            if schema.drawable is None or schema.drawable.can_draw_record(value)
+        ]
         examples = (*schema.examples[:1], *fitting, *schema.examples[1:])
         return attrs.evolve(schema, examples=examples), tuple(fitting)
     offered: list[Any] = []
@@ -151,7 +163,10 @@ def offer_constants(schema: Schema, constants: tuple[Any, ...]) -> tuple[Schema,
         assert part.columns is not None
         words = set(map(str, part.names))
         others = tuple(value for value in constants if value not in words)
-        fitting = [list_constants_of(pool, others) for pool in part.columns]
+        fitting = [
+            [value for value in list_constants_of(pool, others) if _can_hold(part, place, value)]
+            for place, pool in enumerate(part.columns)
+        ]
         columns = tuple((*pool[:1], *own, *pool[1:]) for pool, own in zip(part.columns, fitting, strict=True))
         parts.append((name, attrs.evolve(part, columns=columns)))
         largest = [list_ends(pool)[1] for pool in part.columns]

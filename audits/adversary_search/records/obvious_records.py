@@ -13,7 +13,7 @@ import numpy as np
 
 from arena.claims import DISTANCES, REPLACING, Neighbours, Relation
 from arena.records import BLANK_RECORD, BlankRecord, Records, record_key
-from arena.schemas.schema import Schema
+from arena.schemas.schema import Schema, spread_out
 from audits.adversary_search.records.field_values import (
     MOST_VALUES,
     list_ends,
@@ -31,6 +31,7 @@ _OBVIOUS_SIZES = (1, 4, 20)  # of the records that are alike
 _MANY_USERS = 20  # records of others, from which on each belongs to another user
 _DIVERSE = 12  # records that differ
 _MOST_ENDS = 6  # records with extreme values
+_MOST_DRAWN = 33  # pairs of data that a strategy drew, if there are many others
 _MOST_OFFERED = 8  # records with constants of the code
 _CODE_SIZES = range(2, 5_000)  # integers of the code that may be numbers of records
 _MOST_CODE_SIZES = 4
@@ -59,7 +60,35 @@ def list_obvious(
     made = dict.fromkeys(
         (make_records(schema, first), make_records(schema, second)) for first, second in drawn
     )
-    return [worlds for worlds in made if _are_neighbours(schema, relation, *worlds)][:MOST_VALUES]
+    drawn_data = _list_drawn(schema, relation)
+    few = MOST_VALUES - min(len(drawn_data), _MOST_DRAWN)
+    obvious = [worlds for worlds in made if are_neighbours(schema, relation, *worlds)][:few]
+    return list(dict.fromkeys([*obvious, *drawn_data]))[:MOST_VALUES]
+
+
+def _list_drawn(schema: Schema, relation: Relation) -> list[_Worlds]:
+    """Neighbours of whole data that the user's strategy drew: without one of their records, or with another
+    one in its place; both ways."""
+    if schema.drawable is None or relation.kind is Neighbours.ADD_OR_REMOVE_USER:
+        return []
+    pairs: dict[_Worlds, None] = {}
+    for data in schema.drawable.examples:
+        rows = data.rows()
+        for place in dict.fromkeys((len(rows) - 1, 0, len(rows) // 2)):
+            for new in schema.examples[:2] + schema.examples[-1:] if 0 <= place < len(rows) else ():
+                if relation.adds_or_removes:
+                    changed = [*rows[:place], *rows[place + 1 :]]
+                elif relation.kind is Neighbours.ZERO_OUT_ONE:
+                    changed = [*rows[:place], BLANK_RECORD, *rows[place + 1 :]]
+                else:
+                    last = min(place + relation.size, len(rows))
+                    changed = [*rows[:place], *[new] * (last - place), *rows[last:]]
+                worlds = data, Records(changed)
+                if are_neighbours(schema, relation, *worlds):
+                    pairs[worlds] = pairs[worlds[::-1]] = None
+        if len(pairs) >= 2 * MOST_VALUES:
+            break
+    return spread_out(list(pairs), MOST_VALUES)
 
 
 def list_equal_neighbours(
@@ -74,20 +103,33 @@ def list_equal_neighbours(
     def make(own: list[Any], other: list[Any], size: int) -> tuple[Records, Records] | None:
         first, second = _change(schema, relation, own, size, other, own)
         worlds = make_records(schema, first), make_records(schema, second)
-        return worlds if _are_neighbours(schema, relation, *worlds) else None
+        return worlds if are_neighbours(schema, relation, *worlds) else None
 
     for own in ends:
         yield partial(make, own, ends[0] if own is not ends[0] else ends[-1])
 
 
-def _are_neighbours(schema: Schema, relation: Relation, first: Records, second: Records) -> bool:
-    """Whether they are neighbours, but not equal, of sizes for which the claim is meant."""
+def are_neighbours(schema: Schema, relation: Relation, first: Records, second: Records) -> bool:
+    """Whether they are neighbours, but not equal, that the user's strategy draws, if there is one."""
     return (
         first != second
         and schema.allows_size(first.size)
         and schema.allows_size(second.size)
         and 1 <= relation.count_changes(first, second, schema.users_of) <= relation.size
+        and schema.can_draw(first)
+        and schema.can_draw(second)
     )
+
+
+def fit_sizes(schema: Schema, relation: Relation, sizes: Sequence[int]) -> list[int]:
+    """Of these numbers of records, next to those in which neighbours differ, the ones that the schema allows;
+    with the least and the largest there are, if these are limited."""
+    least, most, more = schema.min_size, schema.largest, relation.size
+    fewest = max(0, least if relation.adds_or_removes else least - more)
+    limits = [] if most is None else [max(most - more, fewest)]
+    limits += [fewest] if least > 0 else []
+    kept = [size for size in sizes if size >= fewest and (most is None or size + more <= most)]
+    return list(dict.fromkeys([*kept, *limits]))
 
 
 def list_simpler(schema: Schema, relation: Relation, first: Records, second: Records) -> Iterator[_Worlds]:
@@ -104,7 +146,7 @@ def list_simpler(schema: Schema, relation: Relation, first: Records, second: Rec
             simpler.append((Records(next(rows), first.counts), Records(next(rows), second.counts)))
     for worlds in simpler:
         is_allowed = all(len(schema.drop_repetitions(world.rows())) == world.size for world in worlds)
-        if is_allowed and worlds != (first, second) and _are_neighbours(schema, relation, *worlds):
+        if is_allowed and worlds != (first, second) and are_neighbours(schema, relation, *worlds):
             yield worlds
 
 
@@ -128,7 +170,8 @@ def _list_changes(schema: Schema, relation: Relation, constants: tuple[Any, ...]
     yield from (([], 0, old, new) for new in ends for old in replaced if old is not new or len(replaced) == 1)
     yield from (([], 0, top, new) for new in offers)
     yield from ((top, size, ends[0], top) for size in list_sizes(constants))
-    varied = _cycle_records(extended, _DIVERSE)
+    (diverse,) = fit_sizes(schema, relation, [_DIVERSE])[:1]
+    varied = _cycle_records(extended, diverse)
     yield from (
         (base, len(base), old, new)
         for base in (varied, varied[::-1])
@@ -136,12 +179,13 @@ def _list_changes(schema: Schema, relation: Relation, constants: tuple[Any, ...]
         for old in replaced[:2]
     )
     news = [*ends, *offers]
+    sizes = fit_sizes(schema, relation, _OBVIOUS_SIZES)
     for same in (False, True):
         yield from (
             (base, size, old, new)
             for new in news
             for base in ends
-            for size in _OBVIOUS_SIZES
+            for size in sizes
             for old in replaced
             if (base is new) is same
         )
@@ -169,7 +213,11 @@ def _change(
     schema: Schema, relation: Relation, base: list[Any], size: int, old: list[Any], new: list[Any]
 ) -> tuple[Runs, Runs]:
     """So many records that are alike, and among them, in front of them or after them those that differ."""
-    others = [(record, size // len(base) + (place < size % len(base))) for place, record in enumerate(base)]
+    others = [
+        (record, size // len(base) + (place < size % len(base)))
+        for place, record in enumerate(base)
+        if size // len(base) + (place < size % len(base))
+    ]
     place = PLACES[_OBVIOUS_SIZES.index(size) % len(PLACES)] if size in _OBVIOUS_SIZES else 1.0
     runs: list[Runs] = [[], [(new[0], 1)]]
     if relation.kind is Neighbours.ADD_OR_REMOVE_USER:

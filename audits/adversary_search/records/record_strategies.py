@@ -90,7 +90,9 @@ def _neighbours(
     by_user = relation.kind is Neighbours.ADD_OR_REMOVE_USER
     changed = 1 if relation.kind is not Neighbours.REPLACE_GROUP else relation.size
     least = schema.min_size if relation.adds_or_removes else max(schema.min_size, 1)
-    lists: Any = _draw_runs(records, least, sizes) if base is None else base
+    lists: Any = _draw_runs(records, least, _limit_sizes(schema, relation, sizes)) if base is None else base
+    if base is None and schema.drawable is not None and schema.drawable.examples:
+        lists = st.one_of(lists, sample_runs(schema))
     runs = draw(lists)
     if by_user:
         return draw(_change_user(schema, relation, records, runs))
@@ -103,12 +105,26 @@ def _neighbours(
         worlds = first, longer
     else:
         worlds = first, _replace(draw, schema, relation, records, first, changed)
-    for world in worlds:
-        if not schema.allows_size(world.size):
-            reject()
-    if worlds[0] == worlds[1]:
+    if worlds[0] == worlds[1] or not all(map(schema.can_draw, worlds)):
         reject()
     return worlds[::-1] if draw(st.booleans()) else worlds
+
+
+def _limit_sizes(schema: Schema, relation: Relation, sizes: Sequence[int]) -> list[int]:
+    """Numbers of records of most lists, and these, that the schema allows with what neighbours add."""
+    more = relation.size if relation.adds_or_removes else 0
+    least = schema.min_size if relation.adds_or_removes else max(schema.min_size, 1)
+    most = schema.largest
+    kept = [size for size in (least, *_SIZES, *sizes) if most is None or max(size, least) + more <= most]
+    return kept if most is None else [*kept, max(most - more, least)]
+
+
+@lru_cache(maxsize=64)
+def sample_runs(schema: Schema) -> st.SearchStrategy[Runs]:
+    """The records of whole data that the user's strategy drew, as runs."""
+    assert schema.drawable is not None
+    examples = spread_out(schema.drawable.examples, MOST_VALUES)
+    return st.sampled_from([[(row, 1) for row in data.rows()] for data in examples])
 
 
 def _replace(
@@ -142,7 +158,7 @@ def _draw_other(draw: Any, schema: Schema, records: Strategy, old: Any) -> Any:
 @st.composite
 def _draw_runs(draw: st.DrawFn, records: Strategy, least: int, sizes: Sequence[int]) -> Runs:
     """Runs of records, at least so many in all."""
-    size = max(least, draw(st.sampled_from([least, *_SIZES, *sizes])))
+    size = max(least, draw(st.sampled_from(sizes)))
     most = draw(st.sampled_from(_MOST_RUNS))
     runs: list[tuple[Any, int]] = []
     left = size
@@ -184,7 +200,7 @@ def _change_user(
     longer = make_records(schema, insert_runs(runs, [(record, 1) for record in drawn], place))
     if not schema.allows_size(base.size) or longer.size == base.size:
         reject()
-    if longer.size - base.size > relation.size or not schema.allows_size(longer.size):
+    if longer.size - base.size > relation.size or not (schema.can_draw(base) and schema.can_draw(longer)):
         reject()
     return (longer, base) if draw(st.booleans()) else (base, longer)
 
@@ -265,6 +281,12 @@ def check_relation(schema: Schema, relation: Relation) -> None:
             "vectors are neighbours at a distance, and lists of records are not",
             value=str(relation),
             remedy="Use audits.vector for claims about answers, audits.table or audits.records for people.",
+        )
+    if relation.adds_or_removes and schema.largest == schema.min_size:
+        raise InvalidArgument(
+            f"the data always have {schema.min_size:,} records, so none have one more or less",
+            value=str(relation),
+            remedy='Test neighbours that "replace one", or let the strategy draw data of other sizes.',
         )
     if relation.kind is Neighbours.ADD_OR_REMOVE_USER:
         list_users(schema)
