@@ -230,7 +230,7 @@ def execute_plan(
         raise click.UsageError("--key signs a ledger, so it needs --ledger FILE.")
     options: dict[str, Any] = {"jobs": workers, "command": command, "files": files, "key": run.load_key()}
     if run.part is not None:
-        return _play_part(plan, run, output, ledger, options)
+        return _play_part(plan, run, output, ledger, {**options, "relation_chosen": play_other is None})
     if run.html is not None:
         from audits.runs.run_page import check_html, write_html  # few audits have a page
 

@@ -29,6 +29,7 @@ from audits.reports.result_table import ResultRow
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+DECLARED = "if its declared output distribution is right"  # in headlines
 _COLUMNS = ("view", "p0", "p1", "privacy_loss", "alpha", "beta")
 _MAX_REVEALING = 10  # views in the report
 
@@ -66,7 +67,10 @@ class ExactAudit(Report):
     delta: the δ that the claim's ε requires; None if nothing is claimed. deltas: the same at other ε.
     epsilon_at: the ε that the view requires at the δ asked for. score: the largest ε that the adversary's
         score could certify at that δ; None if it is unknown.
-    views: the number of cells of views. error: how much a δ at ε = 0 may be off, apart from their width.
+    views: the number of cells of views.
+    computation_error: how much a δ at ε = 0 may be off by the computation, apart from their width.
+    error: the same, and by how much the declared output distribution may be off without being noticed.
+    comparison: of games with that distribution.
     worst, most_revealing: the views with the largest loss, and with the largest loss times probability.
     """
 
@@ -85,6 +89,7 @@ class ExactAudit(Report):
     epsilon_at: EpsilonBracket
     score: EpsilonBracket | None
     views: int
+    computation_error: float
     error: float
     comparison: Comparison
     worst: ViewProbabilities
@@ -131,7 +136,9 @@ class ExactAudit(Report):
     def headline(self) -> str:
         pure = "infinite" if math.isinf(self.epsilon) else f"{self.epsilon:.6g}"
         outcome = "refuted" if self.refuted else "not refuted"
-        return f"{self.learner} against {self.adversary}: claim {outcome}, exact ε {pure} at δ = 0"
+        return (
+            f"{self.learner} against {self.adversary}: claim {outcome}, exact ε {pure} at δ = 0, {DECLARED}"
+        )
 
     def document(self) -> Document:
         parts: list[Part] = [Facts(self._rows()), Prose(self.explain())]
@@ -171,14 +178,17 @@ class ExactAudit(Report):
             (f"ε at δ = {self.epsilon_at.delta:.3g}", _epsilon(self.epsilon_at)),
             ("ε of the score alone", score),
             ("views", f"{self.views:,}"),
-            ("error", f"probabilities may be off by {self.error:.1e}, of the declared output distribution"),
+            ("error", wrap_value(describe_error(self.comparison, self.computation_error))),
             ("compared with games", wrap_value(str(self.comparison))),
         ]
 
     def explain(self) -> str:
         """What the audit says about the claim, in sentences."""
         if self.epsilon == 0 and self.complete:
-            explanation = "The view has the same distribution in both worlds: this adversary learns nothing."
+            explanation = (
+                "The view has the same declared distribution in both worlds; by that, this adversary learns "
+                "nothing."
+            )
         # An infinite ε alone may also mean that paths were pruned.
         elif self.epsilon_infinite and math.isinf(self.worst.privacy_loss):
             explanation = "Some view is possible in one world only: at δ = 0 no finite ε holds."
@@ -187,7 +197,10 @@ class ExactAudit(Report):
         else:
             explanation = ""
         if self.claim.empty:
-            verdict = "Nothing is claimed, so there is nothing to refute."
+            verdict = (
+                "Nothing is claimed, so there is nothing to refute; the figures are those of the learner "
+                f"{self.comparison.condition}"
+            )
         elif self.refuted:
             verdict = (
                 "Refuted: the claim is false of the declared output distribution, by the exact distribution "
@@ -195,8 +208,8 @@ class ExactAudit(Report):
             )
         else:
             verdict = (
-                "Not refuted: against this adversary the claim holds of the declared output distribution, up "
-                "to the stated error. Another adversary may see more."
+                f"Not refuted: against this adversary the claim holds {self.comparison.condition} Another "
+                "adversary may see more."
             )
         return f"{verdict} {explanation}".rstrip()
 
@@ -218,6 +231,16 @@ def _middle(bracket: Bracket) -> str:
     return f"{bracket.middle:.6g}" + (f" (± {half:.1e})" if half else "")
 
 
+def describe_error(comparison: Comparison, of_computation: float) -> str:
+    """By how much probabilities may be off that were computed from a declared output distribution."""
+    return (
+        f"probabilities may be off by {comparison.deviation + of_computation:.2g}: by {of_computation:.1e} "
+        f"in the computation, and by {comparison.deviation:.2g} (one of 0.01, "
+        f"{comparison.rare_deviation:.2g}) since the games would not have shown that the declared output "
+        "distribution is off by as much; by more in events of a kind that was not compared"
+    )
+
+
 def check_declared_law(learner: Learner, adversary: Adversary, referee: Referee) -> Comparison:
     """Compare the learner's games in both worlds with its output distribution: a subclass may inherit `law`
     and change the answers. The same players are compared once in a process, whatever the number of their
@@ -231,7 +254,7 @@ def check_declared_law(learner: Learner, adversary: Adversary, referee: Referee)
 @lru_cache(maxsize=64)
 def _compare_once(learner: Learner, adversary: Adversary, referee: Referee) -> Comparison:
     comparison = compare_with_law(learner, adversary, referee, rate=RATE)
-    if comparison is None:
+    if comparison is None or not comparison.ways:
         raise Unsupported(
             f"{adversary.name} plays no games that could be compared with what {learner.own_name} declares"
         )
@@ -289,7 +312,8 @@ def exact(
         epsilon_at=EpsilonBracket(**attrs.asdict(loss.epsilon_at(delta)), delta=delta),
         score=None if of_score is None else EpsilonBracket(**attrs.asdict(of_score), delta=delta),
         views=len(loss.p0),
-        error=loss.stated_error,
+        computation_error=loss.stated_error,
+        error=loss.stated_error + comparison.deviation,
         comparison=comparison,
         worst=_describe_cell(law.views, worst),
         most_revealing=tuple(_describe_cell(law.coarse, cell) for cell in _revealing_cells(law.coarse.loss)),

@@ -103,6 +103,7 @@ def play_part(
     command: str | None = None,
     files: UsedFiles | None = None,
     key: bytes | None = None,
+    relation_chosen: bool = True,
 ) -> PartProgress:
     """Play the blocks of a part that the ledger lacks, or some of them before a keyboard interrupt.
 
@@ -115,7 +116,7 @@ def play_part(
         )
     check_players(plan)
     own, interrupted = part.block_indices(plan), False
-    with closing(open_ledger(ledger, plan, command, files, key)) as opened_ledger:
+    with closing(open_ledger(ledger, plan, command, files, key, relation_chosen)) as opened_ledger:
         stored = opened_ledger.block_indices()
         missing = [index for index in own if index not in stored]
         blocks, games = len(own) - len(missing), sum(plan.blocks[index] for index in own if index in stored)

@@ -199,6 +199,4 @@ def compare_solved_game(
     first, second = worlds
     assert first is not None  # since the points are those of the distribution
     assert second is not None
-    return Comparison(
-        games=min(first.games, second.games), events=max(first.events, second.events), rate=RATE / 2
-    )
+    return first.merge(second)

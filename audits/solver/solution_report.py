@@ -14,7 +14,7 @@ import attrs
 from arena import AnswerLaw, Claim, InvalidArgument
 from arena.testing.laws.goodness_of_fit import Comparison
 from audits.data.output_files import write_atomically
-from audits.exact_loss.exact_audit import EpsilonBracket
+from audits.exact_loss.exact_audit import DECLARED, EpsilonBracket, describe_error
 from audits.registry.record_code import write_assignments
 from audits.registry.settings_text import format_own_settings, format_value, summarize_player
 from audits.reports.formatting import wrap_value
@@ -79,6 +79,7 @@ class Solution(Report):
     """
 
     kind: ClassVar[str] = "solution"
+    derived: ClassVar[tuple[str, ...]] = ("error",)  # fields of its JSON that are properties
 
     learner: str
     worlds: str
@@ -104,7 +105,7 @@ class Solution(Report):
     @property
     def headline(self) -> str:
         at = self.epsilon_at
-        least = f"least ε at δ = {at.delta:.3g}: {format_bracket(at.lower, at.upper)}"
+        least = f"least ε at δ = {at.delta:.3g}: {format_bracket(at.lower, at.upper)}, {DECLARED}"
         claim = "no claim" if self.claim.empty else f"claim {self.outcome}"
         return f"{self.learner}, {self.rounds:,} rounds: {claim}, {least}"
 
@@ -155,9 +156,13 @@ class Solution(Report):
             (self._unit, f"at most {self.rounds:,} in a game, with {self.moves:,} choices in each"),
             ("claim", str(self.claim)),
             (f"least ε at δ = {at.delta:.3g}", f"{format_bracket(at.lower, at.upper)} nats"),
-            ("error", f"bounds on δ allow {self.rounding:.1e} for rounding"),
+            ("error", wrap_value(describe_error(self.comparison, self.rounding))),
             ("compared with games", wrap_value(str(self.comparison))),
         ]
+
+    @property
+    def error(self) -> float:
+        return self.comparison.deviation + self.rounding
 
     @property
     def _unit(self) -> str:
@@ -165,18 +170,21 @@ class Solution(Report):
 
     def explain(self) -> str:
         """What the solution says about the claim, in sentences."""
-        unit = self._unit
+        unit, condition = self._unit, self.comparison.condition
         against = f"against every adversary of at most {self.rounds:,} {unit}"
         if self.posed.law is AnswerLaw:
             against += " on this pair of datasets"
         if self.claim.empty:
-            text = f"Nothing is claimed, so there is nothing to prove or refute; the curve holds {against}."
+            text = (
+                f"Nothing is claimed, so there is nothing to prove or refute; the curve holds {against}, "
+                f"{condition}"
+            )
         elif self.outcome is Outcome.PROVED:
-            text = f"Proved of the declared output distribution: {against} the claim holds."
+            text = f"Proved: {against} the claim holds {condition}"
         elif self.outcome is Outcome.BRACKETED:
             text = (
-                f"Bracketed: {against} the claim holds of the declared output distribution, by bounds that "
-                "are measured in part and not proved."
+                f"Bracketed: {against} the claim holds, by bounds that are measured in part and not proved, "
+                f"{condition}"
             )
         elif self.outcome is Outcome.REFUTED:
             text = (
@@ -184,7 +192,7 @@ class Solution(Report):
                 f"{against.replace('every', 'the best')}."
             )
         else:
-            text = f"Neither proved nor refuted {against}."
+            text = f"Neither proved nor refuted {against}, {condition}"
             for point in self.curve:
                 if point.epsilon == self.claim.epsilon:
                     text += f" Its ε holds with δ = {point.upper:.3g}, and with no δ below {point.lower:.3g}."

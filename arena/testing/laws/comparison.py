@@ -27,7 +27,7 @@ from arena.testing.laws.round_events import (
     predict_answers,
     predict_hypotheses,
 )
-from arena.testing.laws.value_events import list_ratio_events, list_value_events
+from arena.testing.laws.value_events import is_possible, list_ratio_events, list_value_events
 
 MOST_GAMES = 200_000  # in each world
 _FEW_GAMES = 4_000  # in each world, which are looked at before more are played
@@ -89,13 +89,7 @@ def _compare(
         sums += _list_ratios(*compared)
     rule = f"its {referee.law.shown} follow the output distribution that it declares"  # type: ignore[union-attr]
     games = min(each.games for each in compared)
-    comparison = check_events(learner.own_name, rule, sums, games=games, rate=rate)
-    for each in compared:
-        if not (each.logs > -np.inf).all():
-            raise NotConforming(
-                learner.own_name, "its values are possible by the output distribution that it declares"
-            )
-    return comparison
+    return check_events(learner.own_name, rule, sums, games=games, rate=rate)
 
 
 def _play_world(
@@ -148,7 +142,7 @@ def _play_releases(learner: Learner, probe: Adversary, referee: Referee, law: Va
         longest = max(part.shape[1] if part.ndim > 1 else 2 for part in parts)
         parts = [fit_rows(part, longest)[0] for part in parts]
     values = np.concatenate(parts)
-    logs = _read_log_densities(learner.own_name, law, values)
+    logs = _check_support(learner.own_name, law, values, _read_log_densities(learner.own_name, law, values))
     return _World(len(values), tuple(list_value_events(learner.own_name, law, values)), law, values, logs)
 
 
@@ -165,6 +159,24 @@ def _read_log_densities(name: str, law: ValueLaw, values: np.ndarray) -> np.ndar
             return logs
         found = f"{format_value(values[int(np.argmax(unknown))])} has none"
     raise NotConforming(name, "its values have a density by the output distribution that it declares", found)
+
+
+def _check_support(name: str, law: ValueLaw, values: np.ndarray, logs: np.ndarray) -> np.ndarray:
+    """The log densities (n,), NaN where only rounding makes a value impossible. Raises: NotConforming at one
+    value that is impossible, which refutes the distribution with certainty."""
+    rows = np.flatnonzero(logs == -np.inf)
+    if not len(rows):
+        return logs
+    impossible = rows[~is_possible(law, values[rows])]
+    if len(impossible):
+        value = format_value(values[impossible[0]])
+        raise NotConforming(
+            name,
+            "its values are possible by the output distribution that it declares",
+            f"{value} has the declared probability 0, and such values occur in {len(impossible):,} of "
+            f"{len(values):,} games (if its density underflows there, declare the logarithm itself)",
+        )
+    return np.where(logs == -np.inf, np.nan, logs)
 
 
 def _size_next_batch(count: int, games: int, numbers: int, seconds: float) -> int:
@@ -225,7 +237,7 @@ def _play_rounds(
         batch = min(largest, _size_next_batch(count, games, numbers, perf_counter() - started))
         number += 1
     assert events is not None
-    return _World(count, tuple(events.sums))
+    return _World(count, tuple(events.list_sums()))
 
 
 def _record(

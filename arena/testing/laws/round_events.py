@@ -7,7 +7,7 @@ an outcome of this one has a declared probability, whatever the event of earlier
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
 import attrs
@@ -17,6 +17,8 @@ from arena.errors import NotConforming
 from arena.laws import AnswerLaw, OnlineLaw
 from arena.sample import hash_rows
 from arena.testing.laws.goodness_of_fit import EventSums
+from arena.testing.laws.history_events import list_history_events
+from arena.testing.laws.uniform_events import ROUNDS, list_set_events
 
 _TOLERANCE = 1e-6  # the error of probabilities and their sum that quadratures may leave
 
@@ -81,6 +83,7 @@ def predict_answers(
             )
         outcomes[live, t] = shown
         chances[live, t] = masses[pair]
+        _check_possible(name, law.shown, chances[live, t], shown, t, law.describe_outcomes())
         group[:] = -1
         if at_end:
             break
@@ -88,12 +91,7 @@ def predict_answers(
         reached, place = _distinct_numbers((pair * kinds + shown)[on], len(pairs) * kinds)
         group[live[on]] = place
         measures = parts[reached % kinds, reached // kinds]
-        mass = measures.sum(axis=1, keepdims=True)
-        if not (mass > 0).all():
-            raise NotConforming(
-                name, "its answers are possible by the distribution that it declares", f"round {t + 1}"
-            )
-        measures = measures / mass
+        measures = measures / measures.sum(axis=1, keepdims=True)
     return Predictions(outcomes, chances, cost)
 
 
@@ -118,10 +116,8 @@ def predict_hypotheses(
             after.append(following)
         _check_distribution(name, rows)
         chances[:, t] = rows[group]
-        if (chances[np.arange(games), t, shown[:, t]] <= 0).any():
-            raise NotConforming(
-                name, "its hypotheses are possible by the distribution that it declares", f"round {t + 1}"
-            )
+        texts = [f"hypothesis {number}" for number in range(chances.shape[2])]
+        _check_possible(name, law.shown, chances[:, t], shown[:, t], t, texts)
         if t + 1 == rounds:
             break
         numbers: dict[frozenset[tuple[Hashable, float]], int] = {}
@@ -190,6 +186,21 @@ def _step(name: str, law: AnswerLaw, measures: np.ndarray, x: np.ndarray) -> np.
     return parts
 
 
+def _check_possible(
+    name: str, shown: str, chances: np.ndarray, outcomes: np.ndarray, t: int, texts: Sequence[str]
+) -> None:
+    """Raises: NotConforming at one outcome (n,) whose chance (n, k) is 0, also if the game ends with it."""
+    impossible = ~(chances[np.arange(len(outcomes)), outcomes] > 0)
+    if impossible.any():
+        text = texts[outcomes[int(np.argmax(impossible))]]
+        raise NotConforming(
+            name,
+            f"its {shown} are possible by the distribution that it declares",
+            f"{text} in round {t + 1} has the declared probability 0 after the rounds before, and is shown "
+            f"in {int(impossible.sum()):,} of {len(outcomes):,} games",
+        )
+
+
 def _check_distribution(name: str, masses: np.ndarray) -> None:
     _check_masses(name, masses.sum(axis=1), masses.min(axis=1, initial=1.0))
 
@@ -226,6 +237,10 @@ class RoundEvents:
     def __init__(self, outcomes: Sequence[str], rounds: int) -> None:
         self._rounds = rounds
         self._features, self._texts = _choose_features(outcomes)
+        self._groups = np.arange(len(outcomes))
+        if len(outcomes) > _MOST_FEATURES:
+            self._groups = self._groups * _MOST_FEATURES // len(outcomes)
+        self._kinds = self._texts[: min(len(outcomes), _MOST_FEATURES)]
         self._chosen = np.unique(np.round(np.linspace(0, rounds - 1, min(rounds, _MOST_ROUNDS))).astype(int))
         rng = np.random.default_rng(0)
         width = self._features.shape[1]
@@ -233,10 +248,13 @@ class RoundEvents:
         steady = np.repeat(np.eye(width)[:, None], rounds, axis=1)
         self._directions = np.concatenate([steady, directions])
         self._sums: dict[str, EventSums] = {}
+        self._rng = np.random.default_rng(2)  # of where in the interval of an outcome a number lies
+        self._columns: list[np.ndarray] = []
 
-    @property
-    def sums(self) -> Iterable[EventSums]:
-        return self._sums.values()
+    def list_sums(self) -> Iterator[EventSums]:
+        """The events of all games so far."""
+        yield from self._sums.values()
+        yield from list_set_events(np.concatenate(self._columns), np.random.default_rng(3), ROUNDS)
 
     def update(self, predicted: Sequence[Predictions]) -> None:
         """Add games, which may have other numbers of rounds than T; of more rounds only the first T count."""
@@ -250,8 +268,26 @@ class RoundEvents:
         self._add_rounds(both, live)
         self._add_pairs(both)
         self._add_queries(both, live, queries)
-        self._add_repeats(both, live, queries)
         self._add_directions(both, live)
+        self._columns.append(self._spread_uniformly(outcomes, chances))
+        self._add_histories(outcomes, both, queries)
+
+    def _spread_uniformly(self, outcomes: np.ndarray, chances: np.ndarray) -> np.ndarray:
+        """(n, T): numbers that are independent and uniform if the chances are right: one within the interval
+        of the probability of what was shown, and after a halt any."""
+        numbers = self._rng.random(outcomes.shape)
+        live = outcomes >= 0
+        place = np.maximum(outcomes, 0)[:, :, None]
+        above = np.take_along_axis(chances.cumsum(axis=2), place, axis=2)[:, :, 0]
+        own = np.take_along_axis(chances, place, axis=2)[:, :, 0]
+        return np.where(live, np.clip(above - numbers * own, 0, 1), numbers)
+
+    def _add_histories(self, outcomes: np.ndarray, both: np.ndarray, queries: np.ndarray) -> None:
+        symbols = np.where(outcomes >= 0, self._groups[outcomes], -1)
+        for number, sums in enumerate(
+            list_history_events(symbols, both[0], both[1], self._kinds, self._texts, queries)
+        ):
+            self._store(f"history {number}", sums)
 
     def _pad(self, part: np.ndarray, blank: int) -> np.ndarray:
         """(n, T, ...): rounds that were not played are as if the games had halted."""
@@ -260,21 +296,30 @@ class RoundEvents:
         return np.pad(part, widths, constant_values=blank)[:, : self._rounds]
 
     def _add(
-        self, key: str, sums: np.ndarray, terms: np.ndarray, describe: Callable[[tuple[int, ...]], str]
+        self,
+        key: str,
+        way: str,
+        sums: np.ndarray,
+        terms: np.ndarray,
+        describe: Callable[[tuple[int, ...]], str],
     ) -> None:
         """sums (2, ...): what happened, and what was expected."""
-        new = EventSums.of(sums[0], sums[1], terms, describe)
+        self._store(key, EventSums.of(way, sums[0], sums[1], terms, describe))
+
+    def _store(self, key: str, new: EventSums) -> None:
         self._sums[key] = self._sums[key].add(new) if key in self._sums else new
 
     def _add_rounds(self, both: np.ndarray, live: np.ndarray) -> None:
         self._add(
             "rounds",
+            "single outcomes",
             both.sum(axis=1),
             live.sum(axis=0)[:, None],
             lambda at: f"round {at[0] + 1} with {self._texts[at[1]]}",
         )
         self._add(
             "all",
+            "single outcomes",
             both.sum(axis=(1, 2)),
             np.array(live.sum()),
             lambda at: f"a round with {self._texts[at[0]]}",
@@ -292,6 +337,7 @@ class RoundEvents:
         given = both[0].sum(axis=0)
         self._add(
             "pairs",
+            "pairs of outcomes",
             sums[:, first, second],
             given[chosen][first][:, :, None],
             lambda at: (
@@ -306,6 +352,7 @@ class RoundEvents:
             after = _sum_by_lag(both)
         self._add(
             "lags",
+            "pairs of outcomes",
             after,
             given.cumsum(axis=0)[-2::-1][:, :, None],
             lambda at: (
@@ -318,27 +365,8 @@ class RoundEvents:
         sums = [[np.bincount(number, column, _MOST_QUERIES) for column in part[live].T] for part in both]
         terms = np.bincount(number, minlength=_MOST_QUERIES)[:, None]
         totals = np.array(sums).swapaxes(1, 2)
-        self._add("queries", totals, terms, lambda at: f"query {at[0]} with {self._texts[at[1]]}")
-
-    def _add_repeats(self, both: np.ndarray, live: np.ndarray, queries: np.ndarray) -> None:
-        """An outcome of a query that was asked before, and the last outcome of it."""
-        kinds, numbers = np.unique(queries, return_inverse=True)
-        numbers = numbers.reshape(queries.shape)
-        games, width = np.arange(len(queries)), both.shape[3]
-        last = np.zeros((len(queries), len(kinds), width), np.float32)
-        sums = np.zeros((2, width, width))
-        terms = np.zeros((width, 1))
-        for t in range(self._rounds):
-            on = live[:, t]
-            before = last[games, numbers[:, t]].astype(float) * on[:, None]
-            sums += before.T @ both[:, :, t]
-            terms[:, 0] += before.sum(axis=0)
-            last[games[on], numbers[on, t]] = both[0, on, t]
         self._add(
-            "repeats",
-            sums,
-            terms,
-            lambda at: f"a query with {self._texts[at[1]]} whose last answer was {self._texts[at[0]]}",
+            "queries", "single outcomes", totals, terms, lambda at: f"query {at[0]} with {self._texts[at[1]]}"
         )
 
     def _add_directions(self, both: np.ndarray, live: np.ndarray) -> None:
@@ -353,6 +381,7 @@ class RoundEvents:
                 totals[sign] += past.T.astype(float) @ columns[:, t]
         self._add(
             "directions",
+            "outcomes after more or fewer of others",
             np.stack([totals[:, :, :width], totals[:, :, width:-1]]),
             totals[:, :, -1:],
             lambda at: (

@@ -11,7 +11,7 @@ from scipy import stats
 from support.statistical import statistical
 
 from arena import Finite, Independent, Mixture, NotConforming, ValueLaw
-from arena.testing.laws.goodness_of_fit import Comparison, EventSums, check_events, log_evidence
+from arena.testing.laws.goodness_of_fit import EventSums, Way, check_events, log_evidence
 from arena.testing.laws.round_events import Predictions, RoundEvents
 from arena.testing.laws.value_events import list_ratio_events, list_value_events
 from learners.mechanisms.noise import laplace_density
@@ -31,12 +31,12 @@ def test_bets_are_fair_whatever_the_declared_probabilities(chances: list[float])
 
 @pytest.mark.parametrize("probability", [0.5, 0.01, 0.9])
 def test_the_stated_deviation_is_noticed_with_the_stated_power(probability: float) -> None:
-    comparison = Comparison(games=20_000, events=500, rate=1e-9)
+    way = Way("events", events=500, games=20_000, hurdle=np.log(500 / 1e-9))
     counts = np.arange(20_001)
     refused = log_evidence(counts, 20_000 * probability, 20_000) >= np.log(500 / 1e-9)
 
     def power(factor: float) -> float:
-        deviation = factor * comparison.visible_deviation(probability)
+        deviation = factor * way.visible_deviation(probability)
         return min(
             float(stats.binom.pmf(counts, 20_000, probability + sign * deviation)[refused].sum())
             for sign in (-1, 1)
@@ -78,7 +78,11 @@ def _play_rounds(games: int, rng: np.random.Generator) -> Iterable[EventSums]:
     events = RoundEvents(["0", "1"], 6)
     queries = rng.integers(2, size=(games, 6))
     events.update([Predictions(outcomes, chances, 0, queries)])
-    return events.sums
+    return events.list_sums()
+
+
+_ALL_BITS = np.array(np.meshgrid([0, 1], [0, 1], [0, 1])).reshape(3, -1).T
+_BITS = Finite(_ALL_BITS, np.prod(np.where(_ALL_BITS, [0.5, 0.3, 0.9], [0.5, 0.7, 0.1]), axis=1))
 
 
 def _of_values(law: ValueLaw, draw: Callable[..., np.ndarray]) -> Callable[..., Iterable[EventSums]]:
@@ -92,6 +96,13 @@ def _of_values(law: ValueLaw, draw: Callable[..., np.ndarray]) -> Callable[..., 
     [
         _of_values(Finite([0, 1, 2], [0.5, 0.3, 0.2]), lambda n, rng: rng.choice(3, n, p=[0.5, 0.3, 0.2])),
         _of_values(laplace_density(0.0, SCALE), lambda n, rng: rng.laplace(scale=SCALE, size=n)),
+        _of_values(_BITS, lambda n, rng: (rng.random((n, 3)) < [0.5, 0.3, 0.9]).astype(float)),
+        pytest.param(
+            _of_values(
+                Independent((Finite([0, 1], [0.5, 0.5]),) * 18), lambda n, rng: rng.integers(2, size=(n, 18))
+            ),
+            marks=pytest.mark.slow,
+        ),
         pytest.param(_of_values(_vector(0.0), _draw_vector), marks=pytest.mark.slow),
         pytest.param(
             _of_values(Mixture([0.7, 0.3], [_vector(0.0), _vector(5.0)]), _draw_mixture),
@@ -100,7 +111,16 @@ def _of_values(law: ValueLaw, draw: Callable[..., np.ndarray]) -> Callable[..., 
         _list_ratios,
         _play_rounds,
     ],
-    ids=["finite", "density", "vector", "mixture", "likelihood ratios", "rounds"],
+    ids=[
+        "finite",
+        "density",
+        "vector of bits",
+        "18 bits",
+        "vector",
+        "mixture",
+        "likelihood ratios",
+        "rounds",
+    ],
 )
 def test_right_distributions_are_refused_at_most_at_the_rate(
     list_events: Callable[..., Iterable[EventSums]], rng: np.random.Generator

@@ -95,7 +95,10 @@ FALSE_DECLARATIONS = [
         "its values are possible by the output distribution that it declares",
     ),
     (laws.Value("bit", lambda: laws.finite(0.25, 0.75)), f"{VALUES}a value 0 has frequency 0.7"),
-    (laws.Value("bit", lambda: laws.finite(1.0)), f"{VALUES}a value 0 has frequency 0.7"),
+    (
+        laws.Value("bit", lambda: laws.finite(1.0)),
+        "possible by the output distribution that it declares; 1 has the declared probability 0, and such",
+    ),
     (
         laws.Value("branch", lambda: laws.branches(0.75, 0.25)),
         f"{VALUES}the value at most at its declared 0.75-quantile has frequency 0.2",
@@ -104,7 +107,7 @@ FALSE_DECLARATIONS = [
     (laws.Value("branch", lambda: laws.branches(-0.25, 1.25)), f"{SUM}1, the least is -0.25"),
     (
         laws.Value("one for both", laws.pair),
-        f"{VALUES}an event of parts 0 and 1 of the value together has frequency 1 ",
+        f"{VALUES}parts 0 and 1 of the value at the same quantile, or at opposite ones, has frequency 1 ",
     ),
 ]
 

@@ -18,6 +18,7 @@ from adversaries.release.point_swap import PointSwap
 from arena import Claim, InvalidArgument, Learner, PrivacyUnit, Release
 from audits.cli import arena
 from audits.runs.audit_estimators import AuditEstimators
+from audits.runs.ledger import Ledger
 from audits.runs.limits import Limits
 from audits.runs.other_relation import (
     OtherTest,
@@ -200,3 +201,16 @@ def test_an_audit_says_what_explains_its_bound() -> None:
     assert verdict.epsilon_lower > 1
     assert not verdict.refuted
     assert "Nobody chose this relation" in verdict.explain()
+
+
+@pytest.mark.thorough
+def test_merged_parts_leave_a_relation_open_that_nobody_chose(tmp_path: Path) -> None:
+    file, ledger = tmp_path / "mine.py", tmp_path / "part.ledger"
+    file.write_text(
+        "import numpy as np\ndef total(points, rng):\n    return np.sum(points) + rng.laplace()\n"
+    )
+    options = ["--set", "receives=points", "--set", "epsilon=1", "--games", "300", "--ledger", str(ledger)]
+    ran = CliRunner().invoke(arena, ["audit", f"{file}:total", *options, "--part", "1/1", "-q"])
+    assert ran.exit_code == 0
+    with Ledger.read(ledger) as opened:
+        assert opened.notes["relation_chosen"] is False

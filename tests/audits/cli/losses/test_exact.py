@@ -86,7 +86,7 @@ def test_what_tells_most_comes_first() -> None:
 
 def test_the_report_says_it_plainly_where_nothing_or_everything_leaks() -> None:
     blind = format_text(audit_swap(Predicting(lambda count: Coin(0.3))))
-    assert "The view has the same distribution in both worlds: this adversary learns nothing." in blind
+    assert "this adversary learns nothing." in blind
     assert "most revealing" not in blind
     sure = format_text(audit_swap(Predicting(lambda count: Coin(float(count > 0)))))
     assert "pure ε infinite" in sure
@@ -99,7 +99,7 @@ def test_the_report_says_it_plainly_where_nothing_or_everything_leaks() -> None:
 def test_the_report_of_a_learner_that_claims_nothing() -> None:
     found = audit_swap(Predicting(telling_coin, epsilon=math.inf))
     assert (found.delta, found.refuted, found.epsilon_at.delta) == (None, False, 0)
-    assert "Nothing is claimed, so there is nothing to refute." in format_text(found)
+    assert "Nothing is claimed, so there is nothing to refute;" in format_text(found)
     assert json.loads(to_json(found))["claim"]["epsilon"] is None
 
 
