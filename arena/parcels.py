@@ -11,14 +11,15 @@ import inspect
 import io
 import pickle
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
-from functools import partial
+from functools import _lru_cache_wrapper, lru_cache, partial
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_loader
 from pathlib import Path
+from random import SystemRandom
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -30,6 +31,7 @@ from arena.released.paths import list_state
 
 _PLAIN = (bool, int, float, complex, str, bytes, tuple, type(None), ModuleType)  # pickled as they are
 
+_CACHE: Any = _lru_cache_wrapper
 _LONGEST_NAME = 60  # of a mechanism in a title
 _LITERAL = bool | int | float | complex | str | bytes | None | np.generic
 
@@ -102,10 +104,33 @@ def _pickle(value: object, *, by_value: bool) -> bytes:
         def persistent_id(self, item: object) -> tuple[str, str] | None:
             return attributes.get(id(item))
 
+        def reducer_override(self, item: Any) -> Any:
+            if isinstance(item, _CACHE) and not _is_importable(
+                item, cloudpickle.list_registry_pickle_by_value()
+            ):
+                return _make_cache, (item.__wrapped__, item.cache_parameters())
+            if type(item) is SystemRandom:  # it has no state, and refuses to be pickled
+                return SystemRandom, ()
+            return super().reducer_override(item)
+
     buffer = io.BytesIO()
     with _register_by_value(_sources if by_value else ()):
         Pickler(buffer, protocol=pickle.HIGHEST_PROTOCOL).dump(value)
     return buffer.getvalue()
+
+
+def _make_cache(function: Any, parameters: dict[str, Any]) -> Any:
+    return lru_cache(**parameters)(function)
+
+
+def _is_importable(function: Any, by_value: Container[str]) -> bool:
+    """Whether a function with a cache is pickled by its name, and has a new cache in another process. Others
+    are made anew there, since the cache cannot be sent."""
+    module = sys.modules.get(function.__module__, ModuleType(""))
+    found: Any = module
+    for name in function.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found is function and module.__name__ != "__main__" and module.__name__ not in by_value
 
 
 def _locate_unsendable(value: object) -> str:

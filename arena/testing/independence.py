@@ -68,10 +68,9 @@ def forbid_global_randomness(name: str, play_games: Callable[[], P], *, lacking:
 
 
 def suggest_coins(learner: Learner, coins: str = "global") -> tuple[str, ...]:
-    """The words of a command line that let a user's function draw elsewhere, by default from the generators
-    of the process; empty if it takes a generator, and so must draw from that."""
-    takes_generator = getattr(learner, "effective_coins", "given") == "given"
-    return () if takes_generator else ("--set", f"coins={coins}")
+    """The words of a command line that let the user's code draw elsewhere, by default from the generators of
+    the process; empty if it has no such setting."""
+    return ("--set", f"coins={coins}") if hasattr(learner, "coins") else ()
 
 
 def _read_global_states() -> tuple[object, ...]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from hashlib import sha256
+from math import lgamma, log
 from typing import Any, NoReturn
 
 import attrs
@@ -22,7 +23,7 @@ from arena.engine import Played, add_games, count_games, play
 from arena.errors import RAISED, CannotBeSent, NotConforming
 from arena.laws import ValueLaw
 from arena.messages import Hypothesis, Train
-from arena.parcels import pack
+from arena.parcels import callable_name, is_mechanism, pack
 from arena.players import Adversary, GameAdversary, Learner, Moves
 from arena.randomness import block_seed, generator
 from arena.referees import Referee
@@ -30,6 +31,7 @@ from arena.referees.transcript import Entry
 from arena.released.encoding import MISSING
 from arena.testing.batches import compute_p_value
 from arena.testing.independence import forbid_global_randomness, suggest_coins
+from arena.testing.kept_state import find_kept_state
 from arena.testing.new_process import call_in_new_processes
 
 _OWN = {"arena", "learners", "audits"}  # packages whose learners are known to remember nothing
@@ -39,10 +41,14 @@ _GAMES = 20  # on the same data, of a learner with random numbers of its own
 _OWN_VARIANTS = 5
 _FEWEST = 16  # games that must differ; by chance so many repeat with probability below 1e-7
 _RATE = 1e-6  # the probability with which independent processes are called dependent
+_EMPTIED = 20  # times that what a mechanism keeps is emptied
+_EMPTIED_CONSTANT = 100  # of a mechanism with random numbers of its own whose answers do not vary
+_KEEPING = "it gave the same answers in all games, and holds {}, a generator that has begun and may keep them"
 _MOST_NUMBERS = 32  # of a game that are compared between processes
 _MOST_STEPS = 1_000  # of a game that are compared
 _RULE = "a game depends on no game before it, in whatever process they are played"
 _SAME = "with the same data and random numbers"
+_SAME_DATA = "on the same data"
 _ELSEWHERE = "in another one, time and again"
 _REMEDY = (
     "remove the cache, global or class attribute that keeps results, "
@@ -74,6 +80,7 @@ class _Batch:
     games: int
     world: bool | None = None
     may_fail: bool = False
+    coins: int = 0
 
 
 @attrs.frozen(eq=False)
@@ -94,9 +101,10 @@ def check_memory(
     """Check that games depend on no games before them, by plays in two new processes.
 
     With random numbers from a seed, they play the same batches in opposite orders. With random numbers of its
-    own, they play the same data several times, and must not draw the same. A learner of dp-arena that holds
-    no function of the user's is not checked, and others once in a process against the same adversary. Returns
-    what it played in a new process, if it plays the same here.
+    own, they play the same data several times, and must not draw the same. In a third process, what the
+    mechanism keeps between games is emptied. A learner of dp-arena that holds no function of the user's is
+    not checked, and others once in a process against the same adversary. Returns what it played in a new
+    process, if it plays the same here.
     """
     if referee.one_run or not _may_remember(learner):
         return None
@@ -105,22 +113,28 @@ def check_memory(
     key = _make_key(learner, adversary, referee)
     if key is None or key not in _records:
         calls = [forward, forward if learner.own_coins else partial(forward, backwards=True)]
-        try:
-            with count_games() as count:
+        with count_games() as count:
+            try:
                 first, second = call_in_new_processes(learner.own_name, calls)
-        except NotConforming:
-            forward()  # an error of the learner is raised here, with its cause
+            except NotConforming:
+                forward()  # an error of the learner is raised here, with its cause
+                if learner.own_coins:
+                    raise
+                return None  # it plays in this process only, where a seed repeats its games
             if learner.own_coins:
-                raise
-            return None  # it plays in this process only, where a seed repeats its games
-        if learner.own_coins:
-            _compare_processes(learner, first, second)
-            _compare_draws(learner, first, second, 1 + referee.two_worlds)
-        elif (memory := _find_difference(first, second)) is not None:
-            (third,) = call_in_new_processes(learner.own_name, [forward])
-            if third == first or _is_constant(first, second):
-                _refuse(learner, _describe_memory(_SAME, *memory, "after other games"))
-            return None  # no seed repeats its games, or the adversary remembers: other checks name that
+                if (memory := _compare_processes(first, second)) is not None:
+                    _refuse(learner, _describe_memory(_SAME_DATA, *memory, _ELSEWHERE))
+                _check_kept_state(learner, adversary, referee, faults)
+                others = [attrs.evolve(batch, coins=1) for batch in batches]
+                play_otherwise = partial(_play_batches, learner, referee, faults, others)
+                _compare_draws(learner, first, second, 1 + referee.two_worlds, play_otherwise)
+            elif (memory := _find_difference(first, second)) is not None:
+                (third,) = call_in_new_processes(learner.own_name, [forward])
+                if third == first or _is_constant(first, second):
+                    _refuse(learner, _describe_memory(_SAME, *memory, "after other games"))
+                return None  # no seed repeats its games, or the adversary remembers: other checks name that
+            else:
+                _check_kept_state(learner, adversary, referee, faults)
         if key is not None:
             _records[key] = first, count.games
     else:
@@ -173,6 +187,131 @@ def _may_remember(learner: Learner) -> bool:
     return any(callable(value) or (isinstance(value, Learner) and _may_remember(value)) for value in values)
 
 
+def _list_mechanisms(learner: Learner) -> Iterator[tuple[str, Any]]:
+    """The user's objects that a learner plays, each with a name."""
+    if type(learner).__module__.partition(".")[0] not in _OWN:
+        yield learner.own_name, type(learner)
+    for field in attrs.fields(type(learner)):
+        value = getattr(learner, field.name, None)
+        if isinstance(value, Learner):
+            yield from _list_mechanisms(value)
+        elif is_mechanism(value) or callable(value):
+            yield callable_name(value), value
+
+
+@attrs.frozen
+class _EmptiedGames:
+    """Games of a mechanism with what it keeps, and of one that fills it again.
+
+    names: of what was emptied.
+    kept: the games with what it keeps, by world.
+    anew: as many games or more by world, each after what it keeps was emptied.
+    again: the games that followed those, with the random numbers of `kept`.
+    """
+
+    names: tuple[str, ...]
+    kept: Record
+    anew: Record
+    again: Record
+
+    def find_memory(self, *, own_coins: bool) -> tuple[str, str] | None:
+        """Two answers, if they depend on what was kept, or on what was filled again."""
+        if not own_coins:
+            return _find_difference(self.kept, self.again)
+        as_many = [anew[: len(kept)] for anew, kept in zip(self.anew, self.kept, strict=True)]
+        return _compare_processes(self.kept, as_many) or _find_repetition(self.anew, self.again)
+
+
+def _check_kept_state(learner: Learner, adversary: Adversary, referee: Referee, faults: bool) -> None:
+    """Check that no answer depends on what the mechanism has kept from earlier games or from calls of the
+    user's, which a new process receives with it."""
+    if not find_kept_state(_list_mechanisms(learner)):
+        return
+    call = partial(_play_emptied, learner, adversary, referee, faults)
+    try:
+        ((played, suspended),) = call_in_new_processes(learner.own_name, [call])
+    except NotConforming:
+        return  # a mechanism without its parameters may do anything
+    given = _SAME_DATA if learner.own_coins else _SAME
+    for games in played:
+        memory = games.find_memory(own_coins=learner.own_coins)
+        if memory is not None:
+            names = " and ".join(games.names)
+            changed = f"{memory[1]} after {names} was emptied, which it fills again"
+            _refuse(learner, f"{given} it gave {memory[0]}, and {changed}")
+    if suspended:
+        _refuse(learner, _KEEPING.format(suspended))
+
+
+def _play_emptied(
+    learner: Learner, adversary: Adversary, referee: Referee, faults: bool
+) -> tuple[list[_EmptiedGames], str]:
+    """Games with what a mechanism keeps and after it was emptied, if that holds random numbers; and the name
+    of a generator that has begun, if no answer varies."""
+
+    def play_games(coins: int) -> list[_Game]:
+        batch = _Batch(adversary, 1, 1 + referee.two_worlds, coins=coins)
+        return _play_batches(learner, referee, faults, [batch])[0]
+
+    kept = [play_games(0)]  # first, since what is imported here keeps nothing yet
+    state = find_kept_state(_list_mechanisms(learner))
+    digests = [place.digest for place in state.all]
+    kept += [play_games(coins) for coins in range(1, _EMPTIED)]
+    # What changes with every game is a log, a count, or a generator that advances.
+    steady = [place for place, digest in zip(state.all, digests, strict=True) if place.digest == digest]
+    varies = _vary_answers(kept)
+    times = _EMPTIED_CONSTANT if learner.own_coins and not varies else _EMPTIED
+    refilled = state.find_refilled(lambda: play_games(0))
+    others = [place for place in refilled if not place.is_cache]
+    names = {place.name for place in steady}
+    played = []
+    for places, contents in (
+        ([place for place in refilled if place.is_cache], []),
+        (others, steady),
+        *(([place], [place]) for place in others if place.name not in names),
+    ):
+        anew, again, digests_anew = [], [], set()
+        for coins in range(times if places else 0):
+            for place in places:
+                place.empty()
+            anew.append(play_games(times + coins))
+            digests_anew.add(tuple(place.digest for place in contents))
+            again.append(play_games(coins))
+        # What is the same each time was a setting, in whose absence there is a default.
+        if len(digests_anew) > 1 or (anew and not contents):
+            named = tuple(dict.fromkeys(place.name for place in places))
+            played.append(_EmptiedGames(named, *map(_group_by_world, (kept, anew, again))))
+        for place in places:
+            place.restore()
+    return played, "" if varies else next(iter(state.suspended), "")
+
+
+def _find_repetition(anew: Record, again: Record) -> tuple[str, str] | None:
+    """Two answers, if games always repeat the answer of the game before them, and that varies."""
+    for games, repeated in zip(anew, again, strict=True):
+        answers = Counter(game.answered for game in games)
+        pairs = [(game.received, game.answered) for game in games]
+        is_same = pairs == [(game.received, game.answered) for game in repeated]
+        if is_same and len({game.received for game in games}) == 1:
+            # Of the orders of all answers, the part in which both games of each pair have the same.
+            log_part = lgamma(len(games) + 1) - lgamma(2 * len(games) + 1)
+            log_part += sum(lgamma(2 * times + 1) - lgamma(times + 1) for times in answers.values())
+            if log_part <= log(_RATE / len(anew)):
+                other = next(game for game in games if game.answered != games[0].answered)
+                return _describe(games), _describe([other])
+    return None
+
+
+def _group_by_world(pairs: list[list[_Game]]) -> Record:
+    return [list(games) for games in zip(*pairs, strict=True)]
+
+
+def _vary_answers(pairs: list[list[_Game]]) -> bool:
+    """Whether the same data got different answers."""
+    games = {(game.received, game.answered) for pair in pairs for game in pair}
+    return len(games) > len({received for received, _ in games})
+
+
 def _make_key(learner: Learner, adversary: Adversary, referee: Referee) -> str | None:
     try:
         return sha256(pack((learner, adversary, referee))).hexdigest()
@@ -207,7 +346,12 @@ def _play_batches(
         if batch.world is not None or not referee.two_worlds:
             worlds = np.full(batch.games, bool(batch.world))
         players = learner, batch.adversary, referee
-        options: dict[str, Any] = {"games": batch.games, "seed": batch.seed, "worlds": worlds}
+        options: dict[str, Any] = {
+            "games": batch.games,
+            "seed": batch.seed,
+            "worlds": worlds,
+            "coins": batch.coins,
+        }
         try:
             record[place] = _read_games(play(*players, **options, faults=faults, record=True))
         except RAISED:
@@ -305,8 +449,8 @@ def _is_constant(record: Record, other: Record) -> bool:
     )
 
 
-def _compare_processes(learner: Learner, first: Record, second: Record) -> None:
-    """Check that the games of two processes on the same data are distributed alike."""
+def _compare_processes(first: Record, second: Record) -> tuple[str, str] | None:
+    """Two answers, if the games of two processes on the same data are not distributed alike."""
     for games, others in zip(first, second, strict=True):
         if not games or not others:
             continue
@@ -320,28 +464,38 @@ def _compare_processes(learner: Learner, first: Record, second: Record) -> None:
         width = min(len(game.numbers) for game in [*games, *others])
         values = [[(codes[g.answered], *g.numbers[:width]) for g in each] for each in (games, others)]
         if compute_p_value(np.swapaxes(np.nan_to_num(np.array(values, float)), 1, 2)) <= _RATE / len(first):
-            text, other = (_describe(each) for each in (games, others))
-            _refuse(learner, _describe_memory("on the same data", text, other, _ELSEWHERE))
+            return _describe(games), _describe(others)
+    return None
 
 
 def _describe(games: list[_Game]) -> str:
     return next((text for text in games[0].texts if text), "one answer")
 
 
-def _compare_draws(learner: Learner, first: Record, second: Record, repeated: int) -> None:
+def _compare_draws(
+    learner: Learner, first: Record, second: Record, repeated: int, play_otherwise: Callable[[], Record]
+) -> None:
     """Check that two processes do not draw the same random numbers, nor one process the same again, unless
-    hardly any game draws some. repeated: the number of batches that were played twice."""
-    here, there = ([[game.answered for game in batch] for batch in record] for record in (first, second))
+    hardly any game draws some. repeated: the number of batches that were played twice. play_otherwise: plays
+    with other random numbers from `rng`, of which a learner may also use some."""
+    here, there = (_list_answers_of(record) for record in (first, second))
+    is_kept = here[:repeated] == here[-repeated:]
     if here == there and _count_changes(here) >= _FEWEST:
+        if is_kept and _list_answers_of(play_otherwise()) != here:
+            return  # it drew from `rng` alone
         raise NotConforming(
             learner.own_name,
             "random numbers of its own differ between processes",
             "two processes drew the same: do not seed or keep a generator, or use that of `start`",
         )
-    same = here[:repeated] == here[-repeated:] != there[:repeated]
-    if same and _count_changes(here[:repeated]) >= _FEWEST:
+    pairs = zip(itertools.chain(*here[:repeated]), itertools.chain(*there[:repeated]), strict=False)
+    if is_kept and sum(one != two for one, two in pairs) >= _FEWEST <= _count_changes(here[:repeated]):
         text, other = (_describe(record[0]) for record in (first, second))
-        _refuse(learner, _describe_memory("on the same data", text, other, _ELSEWHERE))
+        _refuse(learner, _describe_memory(_SAME_DATA, text, other, _ELSEWHERE))
+
+
+def _list_answers_of(record: Record) -> list[list[tuple[str, ...]]]:
+    return [[game.answered for game in batch] for batch in record]
 
 
 def _count_changes(answers: list[list[tuple[str, ...]]]) -> int:

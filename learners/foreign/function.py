@@ -33,9 +33,8 @@ from learners.foreign.base import (
     receives_setting,
     repeat_part,
 )
+from learners.foreign.coins import GIVEN, DrawsCoins, coins_setting
 from learners.foreign.global_generators import (
-    GLOBAL,
-    OWN,
     Trial,
     restore_global_generators,
     seed_global_generators,
@@ -48,16 +47,16 @@ from learners.foreign.mechanism import (
     explain_misplacement,
     find_generator,
     make_callable,
+    needs_argument,
     unpack_pair,
     use_one_thread,
 )
 
-GIVEN = "given"
-COINS = GIVEN, GLOBAL, OWN
+_TRIED_GAMES = 2  # of the calls of a trial of a vectorised function
 
 
 @attrs.frozen
-class Function(ForeignClaim):
+class Function(DrawsCoins, ForeignClaim):
     """Releases the result of a mechanism of the user's, f(data, rng) or f(data), of a type known to
     `arena.released`.
 
@@ -68,7 +67,7 @@ class Function(ForeignClaim):
     The claim is the user's. A blank example has the label -1 and the point 0. coins: "given", from the
     generator that it receives, the default if it has a second required argument, or one called rng (or, of a
     model, random_state); "global", from `random`, `numpy.random` and PyTorch's generators, seeded while it
-    runs; "own", from elsewhere, which no seed repeats.
+    runs; "own", from elsewhere, which no seed repeats. It may draw from several of these: a trial shows it.
 
     One call plays one game, with a generator of its own. A `vectorised` function plays all games, f(data,
     games, rng) or f(data, games) -> (games, ...). If it is `aligned`, audits give both games of a pair the
@@ -100,11 +99,7 @@ class Function(ForeignClaim):
     epsilon: float | None = setting(None, unit="nats", help="ε of the claim; default: no claim")
     delta: float = setting(0.0, unit="probability", help="δ of the claim", check=[at_least(0), less_than(1)])
     vectorised: bool = setting(False, help="whether one call plays all games of a batch")
-    coins: str | None = setting(
-        None,
-        help="given, global or own; default: given if it takes an rng, else found by a trial",
-        check=one_of(*COINS),
-    )
+    coins: str | None = coins_setting()
 
     aligned: bool | None = setting(
         None,
@@ -168,15 +163,6 @@ class Function(ForeignClaim):
     def some_records(self) -> tuple[Records, ...]:
         return () if self.schema is None else self.schema.make_records()
 
-    @cached_property
-    def effective_coins(self) -> str:
-        """The source of its random numbers: given, global or own."""
-        if self.coins is not None:
-            return self.coins
-        if find_generator(self.mechanism, len(self._data_arguments)) is not None:
-            return GIVEN
-        return self._trial.coins
-
     @property
     def some_sample(self) -> Sample:
         """Two examples of the domain, for a trial."""
@@ -185,15 +171,19 @@ class Function(ForeignClaim):
 
     @property
     def shortcomings(self) -> tuple[str, ...]:
-        """The warnings of a leak by a mechanism that takes no generator, each once."""
-        return self._trial.warnings
+        """The warnings of a leak by the mechanism, each once."""
+        return self.trial.warnings
 
     @cached_property
-    def _trial(self) -> Trial:
-        given = (
-            self.coins is not None or find_generator(self.mechanism, len(self._data_arguments)) is not None
-        )
-        return Trial() if given or self.vectorised else _try_once(self)
+    def takes_generator(self) -> bool:
+        if self.coins is None or self.coins == GIVEN:
+            return find_generator(self.mechanism, len(self._data_arguments)) is not None
+        # Who says that it draws from elsewhere may give a generator the value that it has by default.
+        return needs_argument(self.mechanism, len(self._data_arguments))
+
+    @cached_property
+    def trial(self) -> Trial:
+        return _try_once(self)
 
     @property
     def _takes_pair(self) -> bool:
@@ -209,9 +199,13 @@ class Function(ForeignClaim):
     @property
     def _generator(self) -> str | None:
         """How it is given a generator, if it is."""
-        if self.effective_coins != GIVEN:
-            return None
-        return find_generator(self.mechanism, len(self._data_arguments)) or AT_ITS_PLACE
+        if not self.takes_generator:
+            return AT_ITS_PLACE if self.coins == GIVEN else None
+        return find_generator(self.mechanism, len(self._data_arguments))
+
+    @property
+    def _is_given(self) -> bool:
+        return self._generator is not None
 
     @cached_property
     def _callable(self) -> Callable[..., Any]:
@@ -236,27 +230,23 @@ class Function(ForeignClaim):
         return claim_for_example(epsilon, self.delta, neighbours=self.relation)
 
     @property
-    def own_coins(self) -> bool:
-        return self.effective_coins == OWN
-
-    @property
     def common_random_numbers(self) -> bool:
-        return self.effective_coins != OWN and (bool(self.aligned) or not self.vectorised)
+        return not self.own_coins and (bool(self.aligned) or not self.vectorised)
 
     @property
     def _may_be_aligned(self) -> bool:
-        return self.vectorised and self.effective_coins != OWN
+        return self.vectorised and not self.own_coins
 
     @property
     def with_common_random_numbers(self) -> Function | None:
         return attrs.evolve(self, aligned=True) if self.aligned is None and self._may_be_aligned else None
 
     def release(self, training: Training, rng: Any) -> np.ndarray:
-        if not (self.common_random_numbers and training.games):
-            return super().release(training, rng)
-        order = np.concatenate([games for _, games in training.groups()])
-        coins: Any = _GameCoins(rng, training.games, iter(order.tolist()))
-        with restore_global_generators(self.effective_coins == GLOBAL):
+        with restore_global_generators(self.seeds_global):
+            if not (self.common_random_numbers and training.games):
+                return super().release(training, rng)
+            order = np.concatenate([games for _, games in training.groups()])
+            coins: Any = _GameCoins(rng, training.games, iter(order.tolist()))
             return super().release(training, coins)
 
     def _list_inputs(self, sample: Any, games: int) -> Iterator[Any]:
@@ -268,7 +258,7 @@ class Function(ForeignClaim):
     def draw_releases(self, sample: Sample, games: int, rng: Any) -> Any:
         play = self._play_with_one_thread if is_model(self.mechanism) else self._play
         try:
-            with self._trial.ignore_warnings():
+            with self.trial.ignore_warnings():
                 return play(sample, games, rng)
         except RuntimeError as error:
             refusal = explain_misplacement(self.mechanism, error)
@@ -281,14 +271,10 @@ class Function(ForeignClaim):
             return self._play(sample, games, rng)
 
     def _play(self, sample: Sample, games: int, rng: Any) -> Any:
-        function = self._callable
         inputs = self._list_inputs(sample, 1 if self.vectorised else games)
-        if isinstance(rng, _GameCoins):
-            if not self.vectorised:
-                call = _call_seeded if self.effective_coins == GLOBAL else _call_with_generator
-                seeds = islice(rng.seeds(), games)
-                calls = iterate_in_time(zip(inputs, seeds, strict=True))
-                return [call(function, data, seed) for data, seed in calls]
+        if self.vectorised and not isinstance(rng, _GameCoins):
+            return self._play_all(next(inputs), games, rng)[0]
+        if self.vectorised:
             coins = rng.copy_generator()
             releases, end = self._play_all(next(inputs), rng.games, coins)
             rng.check_end(end, self.own_name)
@@ -296,21 +282,29 @@ class Function(ForeignClaim):
             if len(releases) != rng.games or np.array_equal(places, np.arange(rng.games)):
                 return releases
             return releases[places] if type(releases) is np.ndarray else [releases[place] for place in places]
-        if not self.vectorised:
-            return list(map(function, iterate_in_time(inputs)))
-        if self.effective_coins == OWN:
-            return function(next(inputs), games)
-        return self._play_all(next(inputs), games, rng)[0]
+        if not (self._is_given or self.seeds_global):
+            return list(map(self._callable, iterate_in_time(inputs)))
+        seeds = islice(rng.seeds(), games) if isinstance(rng, _GameCoins) else draw_game_seeds(rng, games)
+        call = self._choose_call()
+        return [
+            call(self._callable, data, seed)
+            for data, seed in iterate_in_time(zip(inputs, seeds, strict=True))
+        ]
+
+    def _choose_call(self) -> Callable[[Callable[..., Any], Any, GameSeed], Any]:
+        if self._is_given:
+            return _call_with_both if self.seeds_global else _call_with_generator
+        return _call_seeded
 
     def _play_all(self, data: Any, games: int, rng: np.random.Generator) -> tuple[Any, str]:
-        """The releases of a vectorised function, and the state of its generator after them."""
-        function = self._callable
-        if self.effective_coins == GIVEN:
-            return function(data, games, rng), str(rng.bit_generator.state)
-        with restore_global_generators():
-            seed_global_generators(next(draw_game_seeds(rng, 1)))
-            releases = function(data, games)
-            return releases, f"{random.getstate()} {np.random.get_state()}"  # noqa: NPY002
+        """The releases of a vectorised function, and the states of its generators after them."""
+        with restore_global_generators(self.seeds_global):
+            if self.seeds_global:
+                seed_global_generators(next(draw_game_seeds(rng, 1)))
+            releases = self._callable(data, games, *([rng] if self._is_given else []))
+            states = [str(rng.bit_generator.state)] if self._is_given else []
+            states += [f"{random.getstate()} {np.random.get_state()}"] if self.seeds_global else []  # noqa: NPY002
+            return releases, " ".join(states)
 
 
 class _GameCoins:
@@ -343,9 +337,15 @@ class _GameCoins:
 @lru_cache(maxsize=64)
 def _try_once(learner: Function) -> Trial:
     """A trial on a few records, once for equal learners of a process."""
-    call = learner._make_callable(None)
     sample: Any = learner.some_records[0] if learner.schema is not None else learner.some_sample
-    return try_mechanism(call, lambda: learner._list_inputs(sample, 2))
+    call = learner._make_callable(learner._generator)
+
+    def play(seed: GameSeed) -> Any:
+        (data,) = learner._list_inputs(sample, 1)
+        given = [generator(seed)] if learner._is_given else []
+        return call(data, *([_TRIED_GAMES] if learner.vectorised else []), *given)
+
+    return try_mechanism(play, takes_generator=learner._is_given)
 
 
 def _call_with_generator(function: Callable[..., Any], data: Any, seed: GameSeed) -> Any:
@@ -355,3 +355,8 @@ def _call_with_generator(function: Callable[..., Any], data: Any, seed: GameSeed
 def _call_seeded(function: Callable[..., Any], data: Any, seed: GameSeed) -> Any:
     seed_global_generators(seed)
     return function(data)
+
+
+def _call_with_both(function: Callable[..., Any], data: Any, seed: GameSeed) -> Any:
+    seed_global_generators(seed)
+    return function(data, generator(seed))

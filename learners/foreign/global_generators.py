@@ -15,21 +15,27 @@ from warnings import catch_warnings, simplefilter
 import attrs
 import numpy as np
 
-from arena.engine import add_games
 from arena.errors import RAISED
 from arena.randomness import GameSeed, draw_game_seeds, generator
-from arena.records import record_key
+from arena.released.types import name_key, take_apart
 
 GLOBAL, OWN = "global", "own"
+_MOST_TRIED = 12  # games of a trial, if whole numbers are released, which may be equal by chance
 _GLOBAL_GENERATORS = RLock()  # held by the thread that has seeded the generators of the process
 
 
 @attrs.frozen
 class Trial:
-    """What two calls of a mechanism show. coins: the source of its random numbers, if it takes no generator.
-    warnings: of a leak, as texts. categories: their classes."""
+    """What a few games with equal seeds show.
 
-    coins: str = OWN
+    draws: whether each drew from the generators of the process.
+    repeats: whether all came out the same; also if one failed.
+    warnings: of a leak, as texts.
+    categories: their classes.
+    """
+
+    draws: bool = False
+    repeats: bool = True
     warnings: tuple[str, ...] = ()
     categories: tuple[type[Warning], ...] = ()
 
@@ -46,21 +52,33 @@ def _ignore(categories: Iterable[type[Warning]]) -> Iterator[None]:
         yield
 
 
-def try_mechanism(call: Callable[[Any], Any], list_inputs: Callable[[], Iterator[Any]]) -> Trial:
-    """What two calls with equal random numbers show. A mechanism that fails shows nothing; games say why."""
+def try_mechanism(play: Callable[[GameSeed], Any], *, takes_generator: bool) -> Trial:
+    """What games of a mechanism show that get the same seed. One that fails shows nothing; later games say
+    why. They are not counted, since equal learners are tried once in a process.
+
+    play: plays a game, and returns what it released. takes_generator: whether it uses the seed for one.
+    """
     seed, releases, drew = next(draw_game_seeds(generator(np.random.SeedSequence(0)), 1)), [], []
+    is_over = False
     with restore_global_generators(), catch_warnings(record=True) as caught, suppress(*RAISED):
         simplefilter("always")
-        for data in list_inputs():
-            add_games(1)
+        for number in range(_MOST_TRIED):
             seed_global_generators(seed)
             before = pickle.dumps(_read_states())
-            releases.append(record_key(call(data)))
+            releases.append(name_key(take_apart(play(seed))))
             drew.append(pickle.dumps(_read_states()) != before)
+            is_seeded = takes_generator or all(drew)
+            if number and (not is_seeded or releases[0] != releases[-1] or "." in releases[-1]):
+                break
+        is_over = True
     leaks = {f"{each.category.__name__}: {each.message}": each.category for each in caught}
     leaks = {text: category for text, category in leaks.items() if "leak" in text.lower()}
-    is_global = len(releases) == 2 and releases[0] == releases[1] and all(drew)
-    return Trial(GLOBAL if is_global else OWN, tuple(leaks), tuple(leaks.values()))
+    return Trial(
+        draws=is_over and all(drew),
+        repeats=not is_over or releases[0] == releases[-1],
+        warnings=tuple(leaks),
+        categories=tuple(leaks.values()),
+    )
 
 
 def _read_states() -> dict[str, Any]:

@@ -51,6 +51,12 @@ def find_generator(mechanism: Any, position: int) -> str | None:
     return None if own is None or own.kind in (own.VAR_POSITIONAL, own.VAR_KEYWORD) else "rng"
 
 
+def needs_argument(mechanism: Any, position: int) -> bool:
+    """Whether a mechanism cannot be called without an argument at this position."""
+    here = list(list_parameters(mechanism).values())[position : position + 1]
+    return not is_model(mechanism) and any(p.kind in _POSITIONAL and p.default is p.empty for p in here)
+
+
 def takes_labels(mechanism: Any) -> bool:
     """Whether a model is fitted to points and labels."""
     if not is_model(mechanism):

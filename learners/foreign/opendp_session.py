@@ -15,6 +15,7 @@ from arena.errors import InvalidArgument
 from arena.settings import more_than, setting
 from learners.common.learner_bases import claim_for_example
 from learners.foreign.base import make_once
+from learners.foreign.global_generators import Trial
 from learners.foreign.opendp import evaluate_map, find_distance
 from learners.foreign.session import ObjectSession
 
@@ -51,6 +52,7 @@ class OpenDPSession(ObjectSession):
 
     own_coins = True
     common_random_numbers = False
+    trial = Trial()  # OpenDP draws from the operating system
 
     @property
     def interactive(self) -> Any:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cached_property, lru_cache, partial
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, cached_property, lru_cache, partial
 from math import inf
 from typing import Any
 
@@ -15,7 +15,7 @@ from arena.engine import iterate_in_time
 from arena.errors import RAISED, InvalidArgument, UnknownRelease, describe_error
 from arena.parcels import callable_name, display_name
 from arena.players import Learner
-from arena.randomness import draw_game_seeds, generator
+from arena.randomness import GameSeed, draw_game_seeds, generator
 from arena.records import Records
 from arena.referees.session_moves import Call, QueryAt, copy_query, describe_query, key_query
 from arena.referees.session_replies import OPENED, SILENCE, name_exception
@@ -25,9 +25,14 @@ from arena.sample import Training
 from arena.schemas.schema import Schema
 from arena.settings import at_least, less_than, one_of, setting
 from learners.foreign.base import function_setting, make_once
-from learners.foreign.function import COINS, GIVEN
-from learners.foreign.global_generators import GLOBAL, OWN, GlobalGenerators, restore_global_generators
-from learners.foreign.mechanism import find_generator, make_callable
+from learners.foreign.coins import GIVEN, DrawsCoins, coins_setting
+from learners.foreign.global_generators import (
+    GlobalGenerators,
+    Trial,
+    restore_global_generators,
+    try_mechanism,
+)
+from learners.foreign.mechanism import find_generator, make_callable, needs_argument
 from learners.foreign.query_calls import ask_object, explain_tuple, find_refusal
 
 METHODS = ("ask", "query", "answer", "evaluate", "eval", "measure", "release", "__call__")
@@ -53,7 +58,7 @@ def _schema_setting(help: str) -> Any:
 
 
 @attrs.frozen
-class ObjectSession(Learner):
+class ObjectSession(DrawsCoins, Learner):
     """Plays games against an object that answers queries, made anew in each game.
 
     The claim is the user's, for all that the object ever answers. An answer is of a type known to
@@ -91,9 +96,7 @@ class ObjectSession(Learner):
     )
     rounds: int | None = setting(None, help="the most queries of a game of a search; default: 64")
     vectorised: bool = setting(False, help="whether one object plays all games: f(data, games, rng)")
-    coins: str | None = setting(
-        None, help="given, global or own; default: given if it takes an rng, else own", check=one_of(*COINS)
-    )
+    coins: str | None = coins_setting()
 
     def __attrs_post_init__(self) -> None:
         if self.schema is None:
@@ -149,10 +152,6 @@ class ObjectSession(Learner):
         return self.schema.users_of(points)
 
     @property
-    def own_coins(self) -> bool:
-        return self.effective_coins == OWN
-
-    @property
     def common_random_numbers(self) -> bool:
         return not self.own_coins and not self.vectorised
 
@@ -161,19 +160,24 @@ class ObjectSession(Learner):
         return not self.vectorised
 
     @cached_property
-    def effective_coins(self) -> str:
-        """The source of its random numbers: given, global or own."""
-        return self.coins or (OWN if self._generator is None else GIVEN)
+    def takes_generator(self) -> bool:
+        position = 2 if self.vectorised else 1
+        if self.coins is None or self.coins == GIVEN:
+            return find_generator(self.made_factory, position) is not None
+        return needs_argument(self.made_factory, position)
 
-    @property
-    def _generator(self) -> str | None:
-        return find_generator(self.made_factory, 2 if self.vectorised else 1)
+    @cached_property
+    def trial(self) -> Trial:
+        return _try_once(self)
 
     @cached_property
     def make_object(self) -> Callable[..., Any]:
         """f(data, rng), or with games in between if it is vectorised."""
-        make = make_callable(self.made_factory, self._generator)
-        return make if self.effective_coins == GIVEN else lambda *arguments: make(*arguments[:-1])
+        given = (
+            find_generator(self.made_factory, 2 if self.vectorised else 1) if self.takes_generator else None
+        )
+        make = make_callable(self.made_factory, given)
+        return make if self.takes_generator else lambda *arguments: make(*arguments[:-1])
 
     @property
     def method_names(self) -> tuple[str, ...]:
@@ -218,6 +222,14 @@ class ObjectSession(Learner):
         """The methods all of whose queries that were tried raised an exception."""
         return tuple(_try_object(self).warnings.values())
 
+    def list_trials(self, asked: Any) -> Iterator[Callable[[], Any]]:
+        """Calls that put the first queries to an object, and to a session of each kind that it opens."""
+        sessions: list[Callable[[], Any]] = [lambda: asked]
+        sessions += [partial(_open_object, self, asked, kind) for kind in self.kinds[:_TRIED]]
+        for find_session in map(cache, sessions):
+            for query in self.some_queries[:_TRIED]:
+                yield lambda: _ask_object(self, find_session(), copy_query(query))  # noqa: B023
+
     def read_loss_of(self, asked: Any) -> Any:
         """What an object says was lost so far: ε, or (ε, δ)."""
         loss = getattr(asked, str(self.odometer))
@@ -227,6 +239,22 @@ class ObjectSession(Learner):
         return RunningSessions(self, games, rng)
 
 
+@lru_cache(maxsize=64)
+def _try_once(learner: ObjectSession) -> Trial:
+    """A trial on a few records and queries, once for equal learners of a process."""
+    assert learner.schema is not None
+    schema, records = learner.schema, learner.some_records[0]
+
+    def play(seed: GameSeed) -> Any:
+        data = next(schema.pack_games(records, 1))
+        arguments = (data, 2) if learner.vectorised else (data,)
+        asked = learner.make_object(*arguments, generator(seed))
+        replies = [_call(ask) for ask in learner.list_trials(asked)]
+        return [str(reply) if isinstance(reply, Symbol) else reply for reply in replies]
+
+    return try_mechanism(play, takes_generator=learner.takes_generator)
+
+
 class RunningSessions:
     """The objects of n games, by the number of the session: one for each game, or one for all."""
 
@@ -234,7 +262,7 @@ class RunningSessions:
         self._learner, self._games, self._rng = learner, games, rng
         self._objects: list[list[Any]] = []
         self._losses = np.zeros((games, 2))
-        self._generators = GlobalGenerators(games, enabled=learner.effective_coins == GLOBAL)
+        self._generators = GlobalGenerators(games, enabled=learner.seeds_global)
 
     def open_sessions(self, training: Training) -> np.ndarray:
         learner, schema = self._learner, self._learner.schema

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import inf
 from typing import Any, ClassVar
 
@@ -16,22 +16,28 @@ from arena.engine import iterate_in_time
 from arena.errors import RAISED, BudgetExceeded, InvalidArgument, publish_error
 from arena.parcels import callable_name, display_name
 from arena.players import Learner
-from arena.randomness import draw_game_seeds, generator
+from arena.randomness import GameSeed, draw_game_seeds, generator
 from arena.records import Records
 from arena.released.encoding import list_objects
 from arena.sample import Training
 from arena.schemas.schema import Schema
-from arena.settings import at_least, less_than, one_of, setting
+from arena.settings import at_least, less_than, setting
 from learners.foreign.base import function_setting
-from learners.foreign.function import COINS, GIVEN
-from learners.foreign.global_generators import GLOBAL, OWN, GlobalGenerators
-from learners.foreign.mechanism import check_arguments, find_generator, make_callable
+from learners.foreign.coins import GIVEN, DrawsCoins, coins_setting
+from learners.foreign.global_generators import GlobalGenerators, Trial, try_mechanism
+from learners.foreign.mechanism import (
+    AT_ITS_PLACE,
+    check_arguments,
+    find_generator,
+    make_callable,
+    needs_argument,
+)
 
 _IMMUTABLE = (bool, int, float, complex, str, bytes, type(None))
 
 
 @attrs.frozen
-class StreamObject(Learner):
+class StreamObject(DrawsCoins, Learner):
     """Publishes what the objects of a user's class return: `make(rng)` or `make()` makes one for each game,
     and its method `update(record)` is called in every round.
 
@@ -57,9 +63,7 @@ class StreamObject(Learner):
     neighbours: str = neighbours_setting(Neighbours.REPLACE_ONE)
     epsilon: float | None = setting(None, unit="nats", help="ε of the claim; default: no claim")
     delta: float = setting(0.0, unit="probability", help="δ of the claim", check=[at_least(0), less_than(1)])
-    coins: str | None = setting(
-        None, help="given, global or own; default: given if it takes an rng, else own", check=one_of(*COINS)
-    )
+    coins: str | None = coins_setting()
 
     def __attrs_post_init__(self) -> None:
         check_arguments(self.make, (), self._generator)
@@ -71,15 +75,20 @@ class StreamObject(Learner):
             )
 
     @cached_property
-    def effective_coins(self) -> str:
-        """The source of its random numbers: given, global or own."""
-        if self.coins is not None:
-            return self.coins
-        return OWN if find_generator(self.make, 0) is None else GIVEN
+    def takes_generator(self) -> bool:
+        if self.coins is None or self.coins == GIVEN:
+            return find_generator(self.make, 0) is not None
+        return needs_argument(self.make, 0)
+
+    @cached_property
+    def trial(self) -> Trial:
+        return Trial() if self.schema is None else _try_once(self)
 
     @property
     def _generator(self) -> str | None:
-        return find_generator(self.make, 0) if self.effective_coins == GIVEN else None
+        if not self.takes_generator:
+            return AT_ITS_PLACE if self.coins == GIVEN else None
+        return find_generator(self.make, 0)
 
     @cached_property
     def make_one(self) -> Callable[..., Any]:
@@ -99,10 +108,6 @@ class StreamObject(Learner):
         epsilon = inf if self.epsilon is None else self.epsilon
         unit = (PrivacyUnit.STREAM_EXAMPLE,)
         return Claim(epsilon=epsilon, delta=self.delta, protects=unit, neighbours=self.relation)
-
-    @property
-    def own_coins(self) -> bool:
-        return self.effective_coins == OWN
 
     @property
     def common_random_numbers(self) -> bool:
@@ -128,17 +133,29 @@ class StreamObject(Learner):
         return RunningObjects(self, games, rng)
 
 
+@lru_cache(maxsize=64)
+def _try_once(learner: StreamObject) -> Trial:
+    """A trial on a few records, once for equal learners of a process."""
+    records = learner.given_schema.fill_blanks(learner.some_records[0].rows())
+
+    def play(seed: GameSeed) -> Any:
+        each = learner.make_one(*([generator(seed)] if learner._generator is not None else []))
+        return [_call_update(each, record) for record in deepcopy(records)]
+
+    return try_mechanism(play, takes_generator=learner._generator is not None)
+
+
 class RunningObjects:
     """The objects of n games, each with random numbers of its own."""
 
     def __init__(self, learner: StreamObject, games: int, rng: np.random.Generator) -> None:
         self._learner, self._schema = learner, learner.given_schema
         self._rounds = 0
-        self._generators = GlobalGenerators(games, enabled=learner.effective_coins == GLOBAL)
+        self._generators = GlobalGenerators(games, enabled=learner.seeds_global)
         self._objects = []
         for game, seed in enumerate(draw_game_seeds(rng, games)):
             with self._generators.use(game, seed):
-                given = (generator(seed),) if learner.effective_coins == GIVEN else ()
+                given = (generator(seed),) if learner._generator is not None else ()
                 self._objects.append(learner.make_one(*given))
 
     def update(self, records: Training) -> np.ndarray:

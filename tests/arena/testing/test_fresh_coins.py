@@ -19,7 +19,6 @@ import pytest
 from support.foreign_mechanisms import (
     SYSTEM,
     at_home_only,
-    with_global_generators,
     with_module_generator,
     with_system_generator,
     without_coins,
@@ -60,11 +59,17 @@ def test_a_generator_that_is_pickled_with_the_learner_is_refused(function: Any) 
     )
 
 
-def test_global_generators_are_refused() -> None:
+def draw_late(data: Any) -> float:
+    """From a global generator, but not for the few records of a trial."""
+    return float(SYSTEM.random() + (random.random() if len(data) > 5 else 0.0))
+
+
+def test_global_generators_are_refused_unless_somebody_names_them() -> None:
+    check(draw_late)
     with pytest.raises(NotConforming) as refused:
-        check(with_global_generators)
+        check_memory(Function(function=draw_late), CountSwap(), Release())
     assert str(refused.value) == (
-        "with_global_generators does not conform: all random numbers come from the generator that a player "
+        "draw_late does not conform: all random numbers come from the generator that a player "
         "is given, none from a global one; `random` or `numpy.random` was used (a function of yours may, "
         "with coins=global)"
     )

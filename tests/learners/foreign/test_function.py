@@ -58,8 +58,8 @@ def test_parts_of_the_sample(receives: str, data: Any) -> None:
         return 0.0
 
     play_releases(Function(function=listen, receives=receives), SAMPLE, games=1)
-    assert received == [data]
-    assert type(received[0]) is type(data)
+    assert received[-1] == data  # after the data of a trial
+    assert type(received[-1]) is type(data)
 
 
 def test_points_stay_within_the_domain() -> None:
@@ -159,6 +159,8 @@ def test_every_game_has_a_generator_of_its_own() -> None:
     """The same in every batch with this seed; no other game has it, its seed or its children."""
     kept: list[np.random.Generator] = []
     learner = Function(function=lambda data, rng: kept.append(rng) or rng.random())  # type: ignore[func-returns-value]
+    assert not learner.own_coins
+    kept.clear()  # those of a trial
     releases = [play_releases(learner, SAMPLE, games=20).tolist() for _ in range(2)]
     assert releases[0] == releases[1]
     assert len({id(rng) for rng in kept}) == 40
@@ -438,7 +440,7 @@ def draw_mixed(labels: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize(
-    ("function", "coins"), [(draw_globally, "global"), (draw_from_elsewhere, "own"), (draw_mixed, "own")]
+    ("function", "coins"), [(draw_globally, "global"), (draw_from_elsewhere, "own"), (draw_mixed, "global")]
 )
 def test_the_generators_of_the_process_are_recognised(function: Any, coins: str) -> None:
     before = random.getstate()
@@ -446,7 +448,8 @@ def test_the_generators_of_the_process_are_recognised(function: Any, coins: str)
     assert learner.effective_coins == coins
     assert random.getstate() == before
     played = [play_releases(learner, SAMPLE, games=4) for _ in range(2)]
-    assert np.array_equal(*played) == (coins == "global")
+    assert np.array_equal(*played) == (function is draw_globally)
+    assert learner.own_coins == (function is not draw_globally)
 
 
 class LeakWarning(UserWarning):
