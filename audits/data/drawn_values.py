@@ -44,7 +44,23 @@ def draw_all(strategy: st.SearchStrategy[Any], what: str, number: int = _DRAWS) 
     """What a strategy draws, always the same, in the order in which it is drawn. Raises: InvalidArgument if
     it draws nothing."""
     drawn: list[Any] = []
+    try:
+        with ignore_modules():
+            call_outside_tests(lambda: _draw(strategy, number, drawn))
+    except HypothesisException as error:
+        raise InvalidArgument(f"the strategy of {what} must draw something", value=strategy) from error
+    except ArenaError:
+        raise
+    except RAISED as error:
+        place = locate_error(error)
+        raise InvalidArgument(
+            f"the strategy of {what} raised {describe_error(error)}" + (f" ({place})" if place else ""),
+            value=strategy,
+        ) from error
+    return drawn
 
+
+def _draw(strategy: st.SearchStrategy[Any], number: int, drawn: list[Any]) -> None:
     @settings(
         max_examples=number,
         derandomize=True,
@@ -57,20 +73,7 @@ def draw_all(strategy: st.SearchStrategy[Any], what: str, number: int = _DRAWS) 
     def draw(value: Any) -> None:
         drawn.append(value)
 
-    try:
-        with ignore_modules():
-            call_outside_tests(draw)
-    except HypothesisException as error:
-        raise InvalidArgument(f"the strategy of {what} must draw something", value=strategy) from error
-    except ArenaError:
-        raise
-    except RAISED as error:
-        place = locate_error(error)
-        raise InvalidArgument(
-            f"the strategy of {what} raised {describe_error(error)}" + (f" ({place})" if place else ""),
-            value=strategy,
-        ) from error
-    return drawn
+    draw()
 
 
 def call_outside_tests(call: Callable[[], None], stop: Callable[[], None] = lambda: None) -> None:

@@ -20,6 +20,7 @@ from arena.schemas.forms import VectorForm, is_missing
 from arena.schemas.schema import Schema
 from arena.schemas.vectors import correct_rounding
 from audits.data.csv_files import read_frame
+from audits.data.drawn_values import call_outside_tests
 from audits.data.schemas import find_schema, infer_schema, list_record_strategies
 
 _MANY_VALUES = 50  # of a column, from which on it may have any of their type
@@ -192,7 +193,11 @@ def _find_value(strategy: Any, place: int, wanted: Any, larger: bool) -> Any:
     if not isinstance(strategy, SearchStrategy):
         return None
     found: list[Any] = []
+    call_outside_tests(lambda: _find_values(strategy, place, wanted, larger, found))
+    return found[0] if found else None
 
+
+def _find_values(strategy: Any, place: int, wanted: Any, larger: bool, found: list[Any]) -> None:
     @settings(
         derandomize=True,
         max_examples=500,
@@ -211,4 +216,3 @@ def _find_value(strategy: Any, place: int, wanted: Any, larger: bool) -> Any:
             target(float((value - wanted) / unit) * (1 if larger else -1))
 
     draw()
-    return found[0] if found else None

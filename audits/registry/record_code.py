@@ -21,7 +21,7 @@ import numpy as np
 from arena.dataset import Dataset
 from arena.errors import CannotBeSent, is_users_file
 from arena.parcels import callable_name, pickle_alone
-from arena.schemas.forms import UserForm, show_value
+from arena.schemas.forms import TablesForm, UserForm, show_value
 from arena.schemas.schema import Schema
 from audits.registry.settings_text import get_default
 
@@ -166,7 +166,10 @@ class _Writer:
             for name in ("user", "min_size", "max_size", "blank", "relation")
             if getattr(schema, name) != attrs.fields_dict(Schema)[name].default
         ]
-        data = _Code(schema.form.show(schema.examples[:_MOST_RECORDS]))
+        tables = schema.form.forms if isinstance(schema.form, TablesForm) else {}
+        # One record in each of the tables would look like a row of one.
+        number = _MOST_RECORDS - (len(tables) == _MOST_RECORDS)
+        data = _Code(schema.form.show(schema.examples[:number]))
         return _Code(opening + "infer_schema(", [data, *named], ")", is_call=True)
 
     def _write_fields(self, record: Any) -> Iterable[_Code]:
@@ -178,7 +181,7 @@ class _Writer:
             is_default = repr(value) == repr(get_default(field, record)) or (
                 unrepeated and field.name == "counts"
             )
-            if is_default or not field.init or not field.metadata.get("in_code", True):
+            if is_default or not field.init or not field.metadata.get("is_setting", True):
                 continue
             if isinstance(value, np.ndarray) and field.converter is not None:
                 value = value.tolist()

@@ -320,7 +320,8 @@ def describe(configuration: Any) -> dict[str, object]:
     kind = type(configuration)
     is_named = isinstance(configuration, Learner | Adversary | Referee)
     identity = identify_class(kind.__module__, kind.__qualname__, configuration.name if is_named else "")
-    settings = {a.name: _describe_value(getattr(configuration, a.name)) for a in attrs.fields(kind)}
+    fields = (field for field in attrs.fields(kind) if field.metadata.get("is_setting", True))
+    settings = {field.name: _describe_value(getattr(configuration, field.name)) for field in fields}
     return {**identity, **settings}
 
 
@@ -346,6 +347,8 @@ def _describe_value(value: object) -> object:
         return describe(value)
     if callable(value) and not isinstance(value, ConceptClass):
         return fingerprint(value)
+    if isinstance(value, tuple) and any(map(callable, value)):
+        return [_describe_value(each) for each in value]
     return repr(value)
 
 

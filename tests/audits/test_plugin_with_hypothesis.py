@@ -79,6 +79,26 @@ def test_a_test_of_hypothesis_may_use_the_fixture(run: Callable[..., Run]) -> No
     assert "1 test, 4 assertions; errors granted 1e-06, spent 5e-07; 2,000 games in each world" in ran.text
 
 
+NESTED = """
+from hypothesis import given, settings, strategies as st
+
+@settings(deadline=None, max_examples=1, derandomize=True, database=None)
+@given(scale=st.floats(14, 100))
+def test_data_of_any_strategy(assert_private, scale):
+    def report(data, rng):
+        return sum(data) + rng.laplace(scale=scale)
+
+    data = st.lists(st.integers(0, 1), max_size=3)
+    assert_private(report, data=data, neighbours="add or remove one", epsilon=1, max_calls=1_500)
+"""
+
+
+@pytest.mark.thorough
+def test_a_strategy_of_data_is_drawn_within_a_test_of_hypothesis(run: Callable[..., Run]) -> None:
+    ran = run(NESTED, *HYPOTHESIS)
+    assert "1 passed" in ran.text
+
+
 @pytest.mark.slow
 def test_examples_of_hypothesis_share_the_error_of_their_test(run: Callable[..., Run]) -> None:
     ran = run(GIVEN, *HYPOTHESIS)

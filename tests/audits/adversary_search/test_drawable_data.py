@@ -139,3 +139,13 @@ def test_sessions_receive_what_can_be_drawn() -> None:
     assert not audits.search(server, max_calls=3_000).refuted
     assert PLAYED[True] > 100
     assert not PLAYED[False]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("data", [st.lists(BITS, min_size=2, max_size=4), audits.records(BITS, max_size=4)])
+def test_streams_are_as_long_as_can_be_drawn(data: Any) -> None:
+    PLAYED.clear()
+    found = audits.search(audits.stream(Running), data=data, epsilon=1.0, neighbours=REPLACE, max_calls=3_000)
+    assert not found.refuted
+    assert PLAYED[True] > 100
+    assert not PLAYED[False]
