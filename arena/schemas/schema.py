@@ -100,7 +100,10 @@ class Schema:
     parts: tuple[tuple[str, Schema], ...] = attrs.field(default=(), repr=False)
     beyond: tuple[Any, ...] = attrs.field(default=(), eq=_list_keys, repr=False)
     drawable: Drawable | None = attrs.field(
-        default=None, eq=lambda drawable: drawable and drawable.text, repr=False, metadata={"is_setting": False}
+        default=None,
+        eq=lambda drawable: drawable and drawable.text,
+        repr=False,
+        metadata={"is_setting": False},
     )
 
     def __attrs_post_init__(self) -> None:

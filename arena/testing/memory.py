@@ -37,6 +37,7 @@ from arena.testing.new_process import call_in_new_processes
 _OWN = {"arena", "learners", "audits"}  # packages whose learners are known to remember nothing
 _SIZES = (5, 7)  # of the batches that are played in two orders, in which memory of so many games is shifted
 _VARIANTS = 8  # other data, with which nothing has been played
+_FEW_SIZES, _FEW_VARIANTS, _FEW_OWN_GAMES = (3, 4), 4, 4  # the same, where a run makes few calls itself
 _GAMES = 20  # on the same data, of a learner with random numbers of its own
 _OWN_VARIANTS = 5
 _FEWEST = 16  # games that must differ; by chance so many repeat with probability below 1e-7
@@ -96,7 +97,7 @@ class _Variants(Adversary):
 
 
 def check_memory(
-    learner: Learner, adversary: Adversary, referee: Referee, *, faults: bool = False
+    learner: Learner, adversary: Adversary, referee: Referee, *, faults: bool = False, few: bool = False
 ) -> Record | None:
     """Check that games depend on no games before them, by plays in two new processes.
 
@@ -105,12 +106,14 @@ def check_memory(
     mechanism keeps between games is emptied. A learner of dp-arena that holds no function of the user's is
     not checked, and others once in a process against the same adversary. Returns what it played in a new
     process, if it plays the same here.
+
+    few: play fewer games, if calls are slow.
     """
     if referee.one_run or not _may_remember(learner):
         return None
-    batches = _plan_batches(learner, adversary, referee)
+    batches = _plan_batches(learner, adversary, referee, few)
     forward = partial(_play_batches, learner, referee, faults, batches)
-    key = _make_key(learner, adversary, referee)
+    key = _make_key(learner, adversary, referee, few)
     if key is None or key not in _records:
         calls = [forward, forward if learner.own_coins else partial(forward, backwards=True)]
         with count_games() as count:
@@ -152,10 +155,16 @@ def check_memory(
 
 
 def check_memory_after(
-    record: Record, learner: Learner, adversary: Adversary, referee: Referee, *, faults: bool = False
+    record: Record,
+    learner: Learner,
+    adversary: Adversary,
+    referee: Referee,
+    *,
+    faults: bool = False,
+    few: bool = False,
 ) -> None:
     """Check that after all games of a run the learner plays as in the record of `check_memory`."""
-    now = _play_batches(learner, referee, faults, _plan_batches(learner, adversary, referee))
+    now = _play_batches(learner, referee, faults, _plan_batches(learner, adversary, referee, few))
     if (memory := _find_difference(record, now)) is not None:
         _refuse(learner, _describe_memory(_SAME, *memory, "after the games of this run"))
 
@@ -312,25 +321,28 @@ def _vary_answers(pairs: list[list[_Game]]) -> bool:
     return len(games) > len({received for received, _ in games})
 
 
-def _make_key(learner: Learner, adversary: Adversary, referee: Referee) -> str | None:
+def _make_key(learner: Learner, adversary: Adversary, referee: Referee, few: bool) -> str | None:
     try:
-        return sha256(pack((learner, adversary, referee))).hexdigest()
+        return sha256(pack((learner, adversary, referee, few))).hexdigest()
     except CannotBeSent:
         return None
 
 
-def _plan_batches(learner: Learner, adversary: Adversary, referee: Referee) -> list[_Batch]:
+def _plan_batches(learner: Learner, adversary: Adversary, referee: Referee, few: bool) -> list[_Batch]:
     if learner.own_coins:
         batches = [_Batch(adversary, 1, _GAMES, world) for world in (False, True)[: 1 + referee.two_worlds]]
-        variants = _vary_data(learner, adversary, referee, _OWN_VARIANTS)
-        others = [_Batch(_Variants((v,), (referee.name,)), 1, _GAMES, False, may_fail=True) for v in variants]
+        # On the same data as many games as it takes to see that two processes differ.
+        variants = _vary_data(learner, adversary, referee, 1 if few else _OWN_VARIANTS)
+        games = _FEW_OWN_GAMES if few else _GAMES
+        others = [_Batch(_Variants((v,), (referee.name,)), 1, games, False, may_fail=True) for v in variants]
         return [*batches, *others, *batches]  # the first ones again at the end
-    batches = [_Batch(adversary, seed, games) for seed, games in enumerate(_SIZES, 1)]
-    variants = _vary_data(learner, adversary, referee, _VARIANTS)
+    sizes = _FEW_SIZES if few else _SIZES
+    batches = [_Batch(adversary, seed, games) for seed, games in enumerate(sizes, 1)]
+    variants = _vary_data(learner, adversary, referee, _FEW_VARIANTS if few else _VARIANTS)
     if variants:
         batches += [
             _Batch(_Variants(variants, (referee.name,)), seed, len(variants), may_fail=True)
-            for seed in (3, 4)
+            for seed in ((3,) if few else (3, 4))
         ]
     return batches
 

@@ -30,11 +30,12 @@ from audits.interrupts import acknowledge_interrupt
 from audits.runs.learner_failures import check_learner_first, refuse_failures, warn_of_failures
 from audits.runs.limits import (
     CALLS,
-    CHECKING_CALLS,
     Limits,
     announce_cost,
     check_enough,
+    count_checking_calls,
     explain_stop,
+    makes_few_calls,
     time_game,
 )
 from audits.runs.other_relation import change_relation
@@ -48,6 +49,8 @@ POWERLESS = "too few games were played to say which loss they would have shown"
 _RUN_EXAMPLES = 250  # then a run with a fresh seed, in case this one is stuck in a local optimum
 _FIRST_EXAMPLES = 96  # of the first run, where games are calls
 _FIRST_ENTRANTS, _ENTRANTS = 160, 64  # of a search that goes on until a limit: of its first run, of others
+_OBVIOUS_SHARE = 1 / 2  # of the calls of an exploration, for the first games of the obvious adversaries
+_LEAST_PAIRS, _LEAST_OBVIOUS = 16, 12  # for which a limit should be enough, the latter with the former each
 _LEAST_WEIGHED = 4  # adversaries for which a limit is enough, though with fewer games
 _RACING = 4  # games of the race for each game of the exploration before it, and as many more for each before
 
@@ -141,7 +144,7 @@ def search(
     with limits:
         workers = Workers.from_jobs(jobs)
         if learner.one_call_a_game:
-            check_enough(max_calls, plan.confirming_calls)
+            check_enough(learner, max_calls, plan.least_games)
             plan.announce(limits, announce, workers)
         check_learner_first(learner)
         plan = plan.fit_pairs(limits)
@@ -179,17 +182,33 @@ class AdversarySearch(SearchPlan):
         """Say what the search of a learner costs of which each game is a call."""
         script = next(self.space.obvious(self.learner, self.protocol), None)
         if script is not None:
-            seconds = time_game(self.learner, script, script.referee)
-            calls = CHECKING_CALLS + 2 * self.space.budget.calls * self.examples if not self.endless else inf
+            few = makes_few_calls(self.learner, inf)
+            seconds = time_game(self.learner, script, script.referee, few=few)
+            calls = inf if self.endless else 2 * self.space.budget.calls * self.examples
+            checks = count_checking_calls(self.learner, few=few)
             jobs = 1 if limits.given else workers.jobs or 1
-            announce_cost(self.learner, calls, seconds, limits, announce, jobs=jobs)
+            announce_cost(self.learner, calls, seconds, limits, announce, checks=checks, jobs=jobs)
 
     def fit_pairs(self, limits: Limits) -> Self:
         """The search with fewer games for each adversary, if limits allow hardly any adversary otherwise."""
         plan = self
-        while (few := plan.make_target(plan.pairs).few) > 2 and limits.find_reached(2 * few * _LEAST_WEIGHED):
+        while (few := plan.make_target(plan.pairs).few) > 2 and (
+            (few > _LEAST_PAIRS and plan.count_obvious(limits) < _LEAST_OBVIOUS)
+            or limits.find_reached(2 * few * _LEAST_WEIGHED)
+        ):
             plan = attrs.evolve(plan, pairs=plan.pairs // 2)
         return plan
+
+    def count_obvious(self, limits: Limits) -> float:
+        """How many obvious adversaries limits leave enough calls for: the first, on the smallest samples."""
+        if not (self.learner.one_call_a_game and limits.given):
+            return inf
+        return _OBVIOUS_SHARE * self._count_exploring_calls(limits) / self.make_target(self.pairs).few
+
+    def _count_exploring_calls(self, limits: Limits) -> float:
+        """The calls that are left for an exploration, if some are kept for a confirmation."""
+        left = limits.estimate_calls_left()
+        return left - min(left / 2, self.confirming_calls)
 
     def run(
         self,
@@ -374,6 +393,9 @@ class AdversarySearch(SearchPlan):
         limits = Limits() if limits is None else limits
         calls = limits.calls_left - min(limits.calls_left / 2, self.confirming_calls)
         obvious = () if number else tuple(self.space.obvious(self.learner, self.protocol))
+        few = self.count_obvious(limits)
+        if few < len(obvious):
+            obvious = obvious[: max(_LEAST_WEIGHED, int(few))]
         has_leads = self.learner.one_call_a_game and not number
         search = HypothesisRun(
             target,

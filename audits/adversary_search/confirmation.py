@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from math import ceil, exp, log, log1p
+from math import ceil, exp, inf, log, log1p
 
 import attrs
 import numpy as np
@@ -25,7 +25,7 @@ from audits.adversary_search.script import Script, SearchSpace
 from audits.registry.match import get_given_curve
 from audits.runs.audit_estimators import find_explained
 from audits.runs.blocks import try_common_random_numbers
-from audits.runs.limits import CHECKING_CALLS, Limits
+from audits.runs.limits import Limits, count_checking_calls, makes_few_calls
 from audits.runs.plan import LEARNED, SCORE, Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
@@ -68,7 +68,7 @@ class SearchPlan:
     relation_chosen: bool = True
 
     @property
-    def _least_games(self) -> int:
+    def least_games(self) -> int:
         """Eight times the games that an adversary needs which separates the worlds perfectly."""
         return self._count_perfect_games(self.claim.epsilon, 8)
 
@@ -79,7 +79,7 @@ class SearchPlan:
     @property
     def confirming_calls(self) -> int:
         """Calls that a clear leak takes to be confirmed, with all checks."""
-        return self._least_games + CHECKING_CALLS
+        return self.least_games + count_checking_calls(self.learner, few=makes_few_calls(self.learner, inf))
 
     def make_target(self, pairs: int, *purpose: object) -> SearchTarget:
         seed = exploring_seed(self.seed, *purpose)
@@ -141,9 +141,9 @@ class SearchPlan:
         calls = self.learner.one_call_a_game
         games = self.confirm_games
         if games is None or calls:
-            least, most = max(_CONFIRM_GAMES, self._least_games), _MAX_CONFIRM_GAMES
+            least, most = max(_CONFIRM_GAMES, self.least_games), _MAX_CONFIRM_GAMES
             if calls:  # all confirmations together cost as much as what they confirm
-                least, pairs = self._least_games, self.space.budget.calls * self.examples // 2
+                least, pairs = self.least_games, self.space.budget.calls * self.examples // 2
                 most = max(least, int(share_of_error(1.0, number) * pairs), explored)
                 if not self.relation_chosen:  # a clear leak passes what another relation explains, too
                     explained = find_explained(self.claim.epsilon, self.claim.delta, self.claim.curve)

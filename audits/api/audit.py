@@ -20,7 +20,7 @@ from audits.registry.players import GivenAdversary, GivenLearner, choose_learner
 from audits.registry.suggestions import explain_arguments
 from audits.registry.user_files import UsedFiles
 from audits.runs.blocks import plan_audit
-from audits.runs.limits import CHECKING_CALLS, LOGGER, Limits, check_enough
+from audits.runs.limits import LOGGER, Limits, check_enough
 from audits.runs.other_relation import (
     OTHER,
     apply_decision,
@@ -132,9 +132,8 @@ def audit(
                 protocol=protocol,
                 rounds=rounds,
             )
+        check_enough(match.learner, max_calls)
         plan, notes = plan_audit(match, option="epsilon=..., in nats", **plan_arguments)
-        if plan.learner.one_call_a_game:
-            check_enough(max_calls, CHECKING_CALLS)
         if ledger is None:  # the plan of a ledger is the same, whatever the limits
             plan = plan.fit_blocks(max_calls, max_seconds)
         store = Path(folder, "run.ledger") if ledger is None else Path(ledger)

@@ -69,7 +69,8 @@ def search(
     bits: whether the last bits of released numbers count. They tell of floating point, and most claims are
         meant for real numbers.
 
-    A session with an odometer, whose claim is what it reports, gives an `OdometerResult`.
+    A session with an odometer, whose claim is what it reports, gives an `OdometerResult`; of its limits, each
+    query is a call.
 
     Raises: as `audits.adversary_search.search`; Interrupted, with the result so far.
     """
@@ -81,7 +82,16 @@ def search(
     if reports_loss(player) and epsilon is None:
         few = {name: value for name, value in (("games", games),) if value is not None}
         tried = min(examples or ODOMETER_EXAMPLES, ODOMETER_EXAMPLES)
-        return search_odometer(player, error=error, examples=tried, seed=seed, **few)
+        return search_odometer(
+            player,
+            error=error,
+            examples=tried,
+            seed=seed,
+            announce=announce,
+            max_calls=max_calls,
+            max_seconds=max_seconds,
+            **few,
+        )
     curve, epsilon, delta = resolve_curve(curve, epsilon, delta, player)
     epsilon, delta = resolve_claim(player, epsilon, delta, purpose="refute", option="epsilon=..., in nats")
     for name, value in (("epsilon", epsilon), ("delta", delta), ("error", error)):

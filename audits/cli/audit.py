@@ -36,7 +36,7 @@ from audits.cli.output import Output, Quiet, ResultFiles, format_command, print_
 from audits.data.output_files import check_output_file
 from audits.registry.user_files import UsedFiles
 from audits.runs.blocks import plan_audit
-from audits.runs.limits import CHECKING_CALLS, Limits, check_enough
+from audits.runs.limits import Limits, check_enough
 from audits.runs.other_relation import (
     OTHER,
     apply_decision,
@@ -191,8 +191,7 @@ def plan_other_relation(
     def play(left: Limits) -> Verdict:
         match = attrs.evolve(game, neighbours=str(OTHER)).build()  # type: ignore[misc]  # an option record
         other = plan_audit(match, seed=game.seed, **asked.arguments())[0]
-        if other.learner.one_call_a_game:
-            check_enough(left.max_calls, CHECKING_CALLS)
+        check_enough(other.learner, left.max_calls)
         with left:
             return run_plan(other, jobs=workers.build(), limits=left)
 
@@ -235,8 +234,7 @@ def execute_plan(
         from audits.runs.run_page import check_html, write_html  # few audits have a page
 
         check_html(run.html, ledger)
-    if plan.learner.one_call_a_game:
-        check_enough(run.max_calls, CHECKING_CALLS)
+    check_enough(plan.learner, run.max_calls)
     if ledger is None:  # the plan of a ledger is the same, whatever the limits
         plan = plan.fit_blocks(run.max_calls, run.max_seconds)
     with TemporaryDirectory() as folder:

@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 
 from arena.released.encoding import name_suffix
+from audits.distinguishers.few_games import learn_from_few
 from audits.distinguishers.marginal_ratios import Entries, MarginalCounts, QuadrantEvents, bound_log_ratios
 from audits.distinguishers.pattern_ratios import PatternRatios
 from audits.distinguishers.summaries import Summary
@@ -42,6 +43,8 @@ _HELD_OUT = 4  # one game in four is not trained on: events, stakes and the kind
 _MAX_HELD_OUT_PAIRS, _MAX_HELD_OUT_CELLS = 65_536, 2**23
 _MOST_PAIRS = 2**20  # of training: more hardly make a distinguisher better, and none is bet on
 _MAX_CELLS = 2**24  # numbers in the views kept for training, 128 MB; beyond, every second pair is kept
+_FEW_PAIRS = 128  # up to which a distinguisher is learned from all games so far, again and again
+_MORE = 1.2  # times the games that it was learned from, as often as bets are chosen
 _PILOT_PAIRS = 4_096  # from which on the bins of entries stay as they are, and every pair is counted in them
 _MAX_COUNTED_VIEWS = 65_536  # distinct views up to which their frequencies are used
 _FEW_VIEWS = 64  # distinct views up to which nothing but their frequencies is used
@@ -65,8 +68,15 @@ class DistinguisherTraining:
     Three blocks in four train it. The others are scored by each new distinguisher, so that its kind, events
     and stakes are chosen from scores that it was not fitted to. It is learned anew when games have doubled,
     and replaced if the new one is better.
-    pairs: training ends with about so many pairs, at most 2²⁰. done: whether it has ended. delta: δ of the
-        claim.
+
+    Where games are few, none are held out: after nearly every block it is learned from all games so far, and
+    bets are chosen from the scores that earlier distinguishers gave to blocks that they had not seen.
+
+    pairs: training ends with about so many pairs, at most 2²⁰. delta: δ of the claim.
+
+    Attributes:
+    done: whether training has ended.
+    final: the distinguisher then, None before; where games are few, bets go on to use better ones.
     """
 
     def __init__(self, *, pairs: int, delta: float = 0.0) -> None:
@@ -75,17 +85,68 @@ class DistinguisherTraining:
         self._next_trials: dict[str, float] = dict(_COSTLY)  # pairs at which they are tried again
         self._held_out: list[ViewCounts] = []
         self._seen = self._held_out_pairs = self._learned_from = 0
-        self.done = False
+        self._few: list[ViewCounts] = []  # all blocks, while they are few
+        self._few_learned_from = 0
         self.distinguisher: Distinguisher | None = None
+        self.final: Distinguisher | None = None
+        self.done = False
 
     def score(self, block: ViewCounts) -> PairCounts | None:
         """The block's scores by the distinguisher learned from earlier blocks; None if there is none yet."""
         return None if self.distinguisher is None else block.count_scores(self.distinguisher(block))
 
+    def score_finally(self, block: ViewCounts) -> PairCounts | None:
+        """The block's scores by the final distinguisher; None before training has ended."""
+        return None if self.final is None else block.count_scores(self.final(block))
+
+    def score_few(self) -> list[PairCounts] | None:
+        """The scores of all blocks so far by the present distinguisher, which has learned from them; None if
+        they are more than a few."""
+        if not self._few or self.distinguisher is None:
+            return None
+        return [block.count_scores(self.distinguisher(block)) for block in self._few]
+
     def learn(self, block: ViewCounts) -> list[PairCounts] | None:
         """Add a block; return a new distinguisher's scores of the blocks it was not trained on, if any."""
+        if self._learns_from_few(block):
+            return None
         if self.done:
             return None
+        self._add(block)
+        due = 2 * self._learned_from
+        if not self._held_out or self._seen < (due if 3 * due <= 2 * self._pairs else self._pairs):
+            return None
+        self._learned_from = self._seen
+        self.done = self._seen >= self._pairs
+        learned = self._choose()
+        if self.done:
+            self._games = TrainingGames()
+            self.final = self.distinguisher if learned is None else learned
+        if learned is None:
+            return None
+        self.distinguisher, self._few, blocks = learned, [], self._held_out
+        return [block.count_scores(learned(block)) for block in blocks]
+
+    def _learns_from_few(self, block: ViewCounts) -> bool:
+        """Add a block, and learn from all so far, if they are few, or if training has ended when they were.
+        Returns whether they are."""
+        is_short = self._pairs < _FEW_PAIRS
+        if not is_short and self._seen + block.pairs >= _FEW_PAIRS:
+            return False
+        self._few.append(block)
+        if is_short:
+            self._seen += block.pairs
+        else:
+            self._add(block)
+        if self._seen >= _MORE * self._few_learned_from:
+            self.distinguisher = learn_from_few(join_views(self._few))
+            self._few_learned_from = self._seen
+        if is_short and not self.done and self._seen >= self._pairs:
+            self.done, self.final = True, self.distinguisher
+        return True
+
+    def _add(self, block: ViewCounts) -> None:
+        """Hold a block out, or train on it."""
         if self._held_out_pairs * _HELD_OUT < self._seen:  # which are kept depends on their sizes alone
             self._held_out_pairs += block.pairs
             self._held_out.append(block)
@@ -97,18 +158,6 @@ class DistinguisherTraining:
         else:
             self._games.add(block)
         self._seen += block.pairs
-        due = 2 * self._learned_from
-        if not self._held_out or self._seen < (due if 3 * due <= 2 * self._pairs else self._pairs):
-            return None
-        self._learned_from = self._seen
-        self.done = self._seen >= self._pairs
-        learned = self._choose()
-        if self.done:
-            self._games = TrainingGames()
-        if learned is None:
-            return None
-        self.distinguisher, blocks = learned, self._held_out
-        return [block.count_scores(learned(block)) for block in blocks]
 
     def _choose(self) -> Distinguisher | None:
         """The simplest distinguisher with about the largest bound on held-out games; None if it is not better
@@ -120,6 +169,8 @@ class DistinguisherTraining:
             return _bound_epsilon(checked.count_scores(distinguisher(checked)), self._delta)
 
         kinds = dict(_list_kinds(views, marginals))
+        if self._few:
+            kinds["few games"] = learn_from_few
         learned = {name: fit(views) for name, fit in kinds.items()}
         bounds = {name: bound(distinguisher) for name, distinguisher in learned.items()}
         trials = self._list_trials()
@@ -137,7 +188,8 @@ class DistinguisherTraining:
             else:
                 self._next_trials[kind] = math.inf
         largest = max(bounds.values())
-        before = 0.0 if self.distinguisher is None else bound(self.distinguisher)
+        # One that has learned from a few games has learned from those that are held out, too.
+        before = 0.0 if self.distinguisher is None or self._few else bound(self.distinguisher)
         if before > 0 and largest < (1 if self.done else 1 + _BETTER) * before:
             return None
         enough = largest - _TIE * abs(largest)

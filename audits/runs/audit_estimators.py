@@ -27,6 +27,9 @@ _LEARNING = 2  # times as many games as a perfect adversary needs, by which a sl
 # Of all games, the share by which a distinguisher is chosen, and at a fixed number of games, where only the
 # other games count.
 _CHOOSING_SHARE, _FIXED_CHOOSING_SHARE = 0.4, 0.2
+# At a fixed number of games, at least this number of pairs choose it, or a third of all: fewer may not show
+# all views.
+_FEWEST_CHOOSING, _LARGEST_CHOOSING_SHARE = 18, 1 / 3
 
 
 def find_explained(epsilon: float, delta: float, curve: PrivacyCurve | None = None) -> float:
@@ -58,7 +61,7 @@ class AuditEstimators:
         if plan.curve is not None:
             self._tests.append(Betting(curve=plan.curve, **plan.of_betting()))
         self.estimators: list[Estimator] = []  # from the first block that the final distinguisher scores
-        self.scatter = BlockScatter()
+        self._scatter = BlockScatter()
         self._learning: DistinguisherTraining | None = None
         self.block_sizes = array("q")  # eight bytes a block, since there may be millions of blocks
         self.first_blocks: list[Block] = []  # those that count their scores exactly
@@ -112,6 +115,14 @@ class AuditEstimators:
         """The evidence against the claim in nats; see `Betting`."""
         return max(test.log_evidence for test in self._tests)
 
+    @property
+    def scatter(self) -> BlockScatter:
+        """The scatter of the scores of blocks, as one distinguisher gives them."""
+        few = None if self._learning is None else self._learning.score_few()
+        if few is not None:
+            self._scatter.start_again(few)
+        return self._scatter
+
     def update(self, block: Block) -> None:
         """Use the next block."""
         self.games += block.pairs
@@ -136,24 +147,31 @@ class AuditEstimators:
     def _bet(self, block: PairCounts) -> None:
         for test in self._tests:
             test.update(block)
-        self.scatter.update(block)
+        self._scatter.update(block)
 
     def _learn(self, views: ViewCounts) -> None:
         """Bet on a block with the distinguisher learned from earlier blocks, then learn from the block."""
         if self._learning is None:
-            share = _FIXED_CHOOSING_SHARE if self.plan.fixed_games else _CHOOSING_SHARE
-            choosing = max(1, int(share * self.plan.games))
-            self._learning = DistinguisherTraining(pairs=choosing, delta=self.plan.delta)
-        scores, final = self._learning.score(views), self._learning.done
+            self._learning = DistinguisherTraining(pairs=self._choosing_pairs, delta=self.plan.delta)
+        scores, final_scores = self._learning.score(views), self._learning.score_finally(views)
         if scores is not None:
             self._bet(scores)
-            if final:
-                self._update_estimators(scores)
+        if final_scores is not None:
+            self._update_estimators(final_scores)
         relearned = self._learning.learn(views)
         if relearned is not None:
             for test in self._tests:
                 test.start_again(relearned)
-            self.scatter.start_again(relearned)
+            self._scatter.start_again(relearned)
+
+    @property
+    def _choosing_pairs(self) -> int:
+        """The number of pairs by which a distinguisher is chosen."""
+        games = self.plan.games
+        if not self.plan.fixed_games:
+            return max(1, int(_CHOOSING_SHARE * games))
+        fewest = min(_FEWEST_CHOOSING, int(_LARGEST_CHOOSING_SHARE * games))
+        return max(1, fewest, int(_FIXED_CHOOSING_SHARE * games))
 
     def _update_estimators(self, block: PairCounts) -> None:
         if not self.estimators:  # their games follow from the sizes of the blocks alone

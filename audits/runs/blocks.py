@@ -35,7 +35,8 @@ from audits.distinguishers.view_features import Block, ViewCounts, view_features
 from audits.registry.match import Match, check_protected, resolve_claim, resolve_curve
 from audits.registry.origins import find_other_versions, find_packages
 from audits.runs.learner_failures import describe_failure, fails_sometimes, refuse_failures, warn_of_failures
-from audits.runs.plan import LEARNED, LIKELIHOOD, SCORE, Plan, PlanArguments, list_arguments
+from audits.runs.limits import makes_few_calls
+from audits.runs.plan import DEFAULT_GAMES, LEARNED, LIKELIHOOD, SCORE, Plan, PlanArguments, list_arguments
 from audits.runs.workers import Workers, WorkersFailed, map_in_order
 from audits.runs.workers.workers import map_here
 from audits.statistics.score_histogram import EXACT, ScoreBins
@@ -48,6 +49,7 @@ _NOTES_WITHOUT_SCORE = {
 }
 _COMPARED_GAMES = 1_024  # in which the random numbers of both worlds are compared
 _SEVERAL_GAMES = 64  # which show whether the adversary returns a score, and whether text is released
+_FEWER_GAMES = 16  # the same, where calls are few
 _FEW_BLOCKS = 8  # too few to see from their scores that the games of a block depend on each other
 _MIN_BATCHES, _MAX_BATCHES = 16, 64  # of fresh games, if the blocks are few or scatter
 _FIRST_PAIRS = (4, 32, 1_024)  # as many as it takes until the worlds differ, as some challenges are rare
@@ -70,12 +72,14 @@ def plan_audit(
     given: Any = {name: value for name, value in asked.items() if value is not None or name not in chosen}
     if "distinguisher" not in given:
         players, faults = (match.learner, match.adversary, match.referee), given.get("faults", False)
+        few = makes_few_calls(match.learner, 2 * (given.get("games") or DEFAULT_GAMES))
         try:
-            distinguisher = choose_distinguisher(*players, faults=faults)
+            distinguisher = choose_distinguisher(*players, faults=faults, few=few)
         except PlayerError as error:
             if faults or not fails_sometimes(*players, error):
                 raise
-            given["faults"], distinguisher = True, choose_distinguisher(*players, faults=True)
+            given["faults"] = True
+            distinguisher = choose_distinguisher(*players, faults=True, few=few)
             notes = (f"{error}, which the adversary sees (faults)",)
         if distinguisher != SCORE:
             notes += (_NOTES_WITHOUT_SCORE[distinguisher].format(match.adversary.name),)
@@ -92,12 +96,14 @@ def plan_audit(
 
 
 def choose_distinguisher(
-    learner: Learner, adversary: Adversary, referee: Referee, *, faults: bool = False
+    learner: Learner, adversary: Adversary, referee: Referee, *, faults: bool = False, few: bool = False
 ) -> str:
-    """The score, if the adversary returns one; else the likelihood ratio, if known; else a learned one."""
+    """The score, if the adversary returns one; else the likelihood ratio, if known; else a learned one.
+    few: play fewer games to see it."""
     returns_score = adversary.returns_score
     if referee.two_worlds and returns_score is None:
-        games = _SEVERAL_GAMES if faults or adversary.scores_release else 2
+        several = _FEWER_GAMES if few else _SEVERAL_GAMES
+        games = several if faults or adversary.scores_release else 2
         played = play(learner, adversary, referee, games=games, seed=0, faults=faults, record=True)
         # The engine scores games that failed.
         returns_score = played.score is not None and (played.failed is None or not played.failed.all())
@@ -139,14 +145,15 @@ def try_common_random_numbers(learner: Learner, adversary: Adversary, referee: R
 # --- the first games ---------------------------------------------------------------------------------------
 
 
-def check_players(plan: Plan) -> Record | None:
+def check_players(plan: Plan, *, few: bool = False) -> Record | None:
     """Check the properties of the players that the verdict relies on; returns as `check_memory` does.
 
+    few: play few games, as the run is short.
     Raises: NotConforming if the adversary fails `arena.testing.check_adversary`, or the learner does not use
     the random numbers that it declares; NothingTested if no game could refute the claim.
     """
     games = plan.blocks[0]
-    record = check_memory(plan.learner, plan.adversary, plan.referee, faults=plan.faults)
+    record = check_memory(plan.learner, plan.adversary, plan.referee, faults=plan.faults, few=few)
     check_independence(plan, games)
     if 1 < len(plan.blocks) < _FEW_BLOCKS and not plan.faults:
         check_scatter(plan, games)
@@ -178,11 +185,24 @@ def check_repeated_games(
     """
     from audits.runs.ledger.store import equal_results  # with sqlite3
 
-    ends = np.cumsum([block.pairs for block in blocks.values()])
-    repeated = [*blocks][: max(1, int((ends <= games / _REPEATED_SHARE).sum()))]
+    repeated = _choose_repeated([*blocks], [block.pairs for block in blocks.values()], games)
     with closing(play_blocks(plan, repeated, workers, bins=bins, again=True)) as again:
         if not all(map(equal_results, map(blocks.__getitem__, repeated), again)):
             refuse_changed_games(plan.learner)
+
+
+def _choose_repeated(blocks: Sequence[int], sizes: Sequence[int], games: int) -> Sequence[int]:
+    """The first of some blocks, by their indices, as many as make up a tenth of so many games."""
+    return blocks[: max(1, int((np.cumsum(sizes) <= games / _REPEATED_SHARE).sum()))]
+
+
+def count_repeated_calls(plan: Plan) -> int:
+    """The calls of `check_repeated_games` after all games of a plan: each batch is preceded by a game."""
+    if not repeats_calls(plan):
+        return 0
+    sizes = [plan.blocks[index] for index in range(plan.blocks.exact)]
+    repeated = _choose_repeated(range(len(sizes)), sizes, plan.games)
+    return sum(2 * (sizes[index] + 1) for index in repeated)
 
 
 def check_scatter(plan: Plan, games: int) -> None:

@@ -20,7 +20,13 @@ from arena.settings import at_least, check_value, more_than, number, whole
 
 CALLS, SECONDS = "max_calls", "max_seconds"
 _REASONS = {CALLS: "it would have made more calls than max_calls", SECONDS: "max_seconds have passed"}
-CHECKING_CALLS = 500  # of the checks of a function
+CHECKING_CALLS = 500  # of the checks of a function before its games
+_FEW_CHECKING_CALLS, _OWN_COINS_CALLS = (
+    120,
+    180,
+)  # if a run makes few, and more with random numbers of its own
+_SCARCE = 5 * CHECKING_CALLS  # calls of a run, up to which its checks are few
+_LEAST_GAMES = 40  # calls that a limit leaves for games that count, at least
 CHECKED_AGAIN = 32  # calls after a refutation, to see that a learner remembers nothing
 _REPEATED = 0.1  # share of games, but at least the first block, that may be played again
 _PROBING = 0.25  # share of a limit for games that only show what is worth playing
@@ -31,6 +37,7 @@ _LONG_BATCH = 0.2  # seconds that few games take, so that many are not timed
 _FEW_GAMES, _MANY_GAMES = 16, 256  # that are timed, where each is a call and elsewhere
 _REPETITIONS = 3  # of which the shortest counts, since other processes may interrupt
 _TIMED_CALLS = 1 + _REPETITIONS * (1 + _FEW_GAMES)  # of a function, at most
+_FEW_TIMED_CALLS = 1 + _REPETITIONS
 _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
 LOGGER = logging.getLogger("audits")
 clock = time.monotonic
@@ -172,9 +179,9 @@ class Limits:
         sizes: of all blocks, in pairs."""
         if self.max_calls is None:
             return missing
-        left = self.calls_left - CHECKED_AGAIN - 2 * sizes[0]
+        left = self.calls_left - CHECKED_AGAIN - 2 * (sizes[0] + 1)
         for place, index in enumerate(missing):
-            left -= 2 * (1 + _REPEATED) * sizes[index]
+            left -= 2 * (sizes[index] + _REPEATED * (sizes[index] + 1))
             if left < 0:
                 return missing[:place]
         return missing
@@ -197,11 +204,35 @@ def explain_stop(reached: str) -> str:
     return f"Stopped, since {_REASONS[reached]}." if reached else ""
 
 
-def check_enough(max_calls: int | None, least: int) -> None:
-    """Refuse a number of calls that leaves none for games that count. Raises: InvalidArgument."""
-    if max_calls is not None and max_calls < least:
+def makes_few_calls(learner: Learner, calls: float, seconds: float = 0.0) -> bool:
+    """Whether a run of so many calls is so short, or limited to so few, that checks have to be few, too.
+    seconds: of a call; 0 if it is not known."""
+    limits = find_limits()
+    if not learner.one_call_a_game:
+        return False
+    if limits is not None and limits.max_calls is not None:
+        calls = min(calls, limits.max_calls)
+    if limits is not None and limits.max_seconds is not None:
+        calls = min(calls, limits.max_seconds / seconds if seconds else 0.0)
+    return calls < _SCARCE
+
+
+def count_checking_calls(learner: Learner, *, few: bool) -> int:
+    """Calls that the checks of a function make before its games, at most. few: as of `makes_few_calls`."""
+    if not few:
+        return CHECKING_CALLS
+    return _FEW_CHECKING_CALLS + (_OWN_COINS_CALLS if learner.own_coins else 0)
+
+
+def check_enough(learner: Learner, max_calls: int | None, least: int = _LEAST_GAMES) -> None:
+    """Refuse a number of calls that leaves fewer than `least` for games that count, where each is a call.
+    Raises: InvalidArgument."""
+    if max_calls is None or not learner.one_call_a_game:
+        return
+    checks = count_checking_calls(learner, few=max_calls < _SCARCE)
+    if max_calls < checks + least:
         raise InvalidArgument(
-            f"{CALLS} must be at least {least:,}, of which checks take up to {CHECKING_CALLS}",
+            f"{CALLS} must be at least {checks + least:,}, of which checks take up to {checks}",
             value=max_calls,
             remedy="Allow more calls.",
         )
@@ -210,9 +241,11 @@ def check_enough(max_calls: int | None, least: int) -> None:
 # --- costs -------------------------------------------------------------------------------------------------
 
 
-def time_game(learner: Learner, adversary: Adversary, referee: Referee, *, faults: bool = False) -> float:
+def time_game(
+    learner: Learner, adversary: Adversary, referee: Referee, *, faults: bool = False, few: bool = False
+) -> float:
     """Seconds that a game takes, by 4 calls of a slow function or 52 of a fast one, which count as 52; 0 if
-    it cannot play."""
+    it cannot play. few: by 4 calls, which count as 4."""
 
     def time_games(games: int) -> float:
         start = clock()
@@ -226,17 +259,17 @@ def time_game(learner: Learner, adversary: Adversary, referee: Referee, *, fault
         try:
             first = time_games(1)  # which may load modules
             single = first if first > _LONG_GAME else time_often(1)
-            if single > _LONG_GAME or (learner.one_call_a_game and single >= _MEASURABLE):
+            if single > _LONG_GAME or few or (learner.one_call_a_game and single >= _MEASURABLE):
                 return single
             if learner.one_call_a_game:
                 return max(0.0, time_often(_FEW_GAMES) - single) / (_FEW_GAMES - 1)
-            few = time_games(_FEW_GAMES)  # together, so that they share what the start of a batch costs
-            return few / _FEW_GAMES if few > _LONG_BATCH else time_often(_MANY_GAMES) / _MANY_GAMES
+            batch = time_games(_FEW_GAMES)  # together, so that they share what the start of a batch costs
+            return batch / _FEW_GAMES if batch > _LONG_BATCH else time_often(_MANY_GAMES) / _MANY_GAMES
         except RAISED:  # the run will show it
             return 0.0
         finally:  # so that a limit in calls leaves as many to a run, however fast this machine is
             if learner.one_call_a_game:
-                add_games(max(0, _TIMED_CALLS - count.games))
+                add_games(max(0, (_FEW_TIMED_CALLS if few else _TIMED_CALLS) - count.games))
 
 
 def announce_cost(
@@ -246,29 +279,41 @@ def announce_cost(
     limits: Limits,
     announce: Callable[[str], None] | None = None,
     *,
+    checks: int = 0,
+    repeated: int = 0,
     jobs: int = 1,
 ) -> None:
-    """Say how many calls follow at most and how long they take, if that is over ten seconds: by default as a
-    warning of the log `audits`. seconds: of a call. Raises: InvalidArgument if the time is too short."""
-    needed = CHECKING_CALLS * seconds
+    """Say how many calls follow at most and how long they take at least, if that is over ten seconds: by
+    default as a warning of the log `audits`.
+
+    calls: of games that count. checks: further calls. repeated: calls of games that are played again, a share
+    of those that count. seconds: of a call. jobs: processes that play games.
+    Raises: InvalidArgument if the time is too short.
+    """
+    needed = (count_checking_calls(learner, few=True) + _LEAST_GAMES) * seconds
     if learner.one_call_a_game and limits.max_seconds is not None and needed > limits.max_seconds:
         raise InvalidArgument(
-            f"{SECONDS} must allow {CHECKING_CALLS} calls for checks, and a call of {learner.own_name} takes "
-            f"{_describe_seconds(seconds)}",
+            f"{SECONDS} must allow {count_checking_calls(learner, few=True)} calls for checks and "
+            f"{_LEAST_GAMES} for games, and a call of {learner.own_name} takes {_describe_seconds(seconds)}",
             value=limits.max_seconds,
             remedy=f"Allow more than {needed:.0f} s.",
         )
-    if limits.max_calls is not None:
-        calls = min(calls, limits.max_calls)
-    longest = calls * seconds / jobs if seconds else 0.0
-    if limits.max_seconds is not None and longest > limits.max_seconds:
-        longest, calls = limits.max_seconds, limits.max_seconds * jobs / seconds
-    if not longest > _LONG:
+    shortest = (checks + (calls + repeated) / jobs) * seconds if seconds else 0.0
+    calls += checks + repeated
+    if limits.max_calls is not None and calls > limits.max_calls:
+        calls = limits.max_calls
+        shortest = (min(checks, calls) + max(calls - checks, 0) / jobs) * seconds
+    is_limited = limits.max_seconds is not None and shortest > limits.max_seconds
+    if is_limited:
+        shortest, calls = limits.max_seconds or 0.0, (limits.max_seconds or 0.0) * jobs / seconds
+    checks = int(min(checks + min(repeated, _REPEATED * calls), calls))
+    if not shortest > _LONG:
         return
     bounds = "" if limits.given else "; max_calls and max_seconds set limits"
+    share = f", up to {checks:,} of them for checks" if checks else ""
     text = (
-        f"{learner.own_name}: at most {int(calls):,} calls, of {_describe_seconds(seconds)} each, "
-        f"{_describe_seconds(longest)} in all{bounds}"
+        f"{learner.own_name}: at most {int(calls):,} calls{share}, of {_describe_seconds(seconds)} each, "
+        f"{'' if is_limited else 'at least '}{_describe_seconds(shortest)} in all{bounds}"
     )
     (LOGGER.warning if announce is None else announce)(text)
 

@@ -36,12 +36,14 @@ from audits.statistics.guess_counts import count_choosing
 
 SCORE, LEARNED, LIKELIHOOD = DISTINGUISHERS = ("score", "learned", "likelihood")
 OWN_COINS = "own_coins"
+DEFAULT_GAMES = 100_000
 MAX_BLOCK_PAIRS = 8_192  # the arrays of so many games, those of one world, fit into a processor's cache
 CALL_BLOCKS = 32  # at least, where each game is a call, so that scatter between blocks needs no other games
 CALL_BLOCK_PAIRS = 256  # where each game is a call that may be slow, since a run stops between blocks
 MIN_BLOCK_PAIRS = 16
 # Where calls are limited, a block is one in 128 of them; where time is, as if so many calls were allowed.
 _CALL_BLOCKS, _TIMED_CALLS = 64, 2_048
+_SMALLEST_BLOCK, _LIMITED_BLOCK = 2, 4  # pairs: of the largest block, and of the first
 _ROLES: dict[str, type] = {"learner": Learner, "adversary": Adversary, "referee": Referee}
 _SHIPPED = ("arena", "learners", "adversaries", "audits")
 _STORED_TYPES = {"float": float, "int": int, "bool": bool, "str": str}
@@ -112,7 +114,7 @@ class PlanSettings:
         ),
     )
     games: int = attrs.field(
-        default=100_000,
+        default=DEFAULT_GAMES,
         validator=[whole, at_least(1)],
         metadata=_explain(
             "Games in each world. Default: 100,000; with --until-refuted at most 10 million.",
@@ -297,8 +299,8 @@ class Plan(PlanSettings):
         if (max_calls is None and max_seconds is None) or not self.learner.one_call_a_game:
             return self
         calls = _TIMED_CALLS if max_seconds is not None else max_calls or 0
-        pairs = min(self.block, max(MIN_BLOCK_PAIRS, calls // _CALL_BLOCKS))
-        return attrs.evolve(self, first_block=min(self.first_block, pairs), block=pairs)
+        pairs = min(self.block, max(_SMALLEST_BLOCK, calls // _CALL_BLOCKS))
+        return attrs.evolve(self, first_block=min(self.first_block, pairs, _LIMITED_BLOCK), block=pairs)
 
     def describe(self) -> dict[str, object]:
         """The plan as plain data, which a ledger stores: equal for equal plans, on any machine."""

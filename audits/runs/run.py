@@ -24,12 +24,23 @@ from audits.runs.blocks import (
     check_repeated_games,
     check_scatter,
     choose_bins,
+    count_repeated_calls,
     play_block,
     play_blocks,
     repeats_calls,
     uses_common_random_numbers,
 )
-from audits.runs.limits import CALLS, SECONDS, Limits, TimeIsOver, announce_cost, time_game
+from audits.runs.limits import (
+    CALLS,
+    CHECKED_AGAIN,
+    SECONDS,
+    Limits,
+    TimeIsOver,
+    announce_cost,
+    count_checking_calls,
+    makes_few_calls,
+    time_game,
+)
 from audits.runs.plan import LEARNED, Plan
 from audits.runs.same_releases import judge_same_releases
 from audits.runs.verdict import RunNotes, RunStopped, Verdict
@@ -93,11 +104,17 @@ def run(
     workers = Workers.from_jobs(jobs, len(plan.blocks))
     start = time.perf_counter()
     limits = Limits() if limits is None else limits
+    few, seconds = makes_few_calls(plan.learner, 2 * plan.games), 0.0
     if announce is not None:
-        seconds = time_game(plan.learner, plan.adversary, plan.referee, faults=plan.faults)
-        announce_cost(plan.learner, 2 * plan.games, seconds, limits, announce, jobs=workers.jobs or 1)
+        seconds = time_game(plan.learner, plan.adversary, plan.referee, faults=plan.faults, few=few)
+        few = makes_few_calls(plan.learner, 2 * plan.games, seconds)
+        costs = {"jobs": workers.jobs or 1}
+        if plan.learner.one_call_a_game:
+            costs["checks"] = count_checking_calls(plan.learner, few=few) + CHECKED_AGAIN
+            costs["repeated"] = count_repeated_calls(plan)
+        announce_cost(plan.learner, 2 * plan.games, seconds, limits, announce, **costs)
     with watch_releases() as releases:
-        record = check_players(plan)
+        record = check_players(plan, few=few)
     outcomes: set[bytes] = set()  # of blocks in which all games look the same; b"" for any other
     workers = workers.choose_for(plan)
     estimators = estimators or AuditEstimators(
@@ -138,7 +155,7 @@ def run(
             failure = failure or error
     # Games before an allowed change of the players may come out otherwise after it.
     repeats = repeats_calls(plan) and not (files is not None and files.allow_changes)
-    _check_after(plan, estimators, record, None if interrupted else workers, repeats=repeats)
+    _check_after(plan, estimators, record, None if interrupted else workers, repeats=repeats, few=few)
     notes = attrs.evolve(RunNotes.from_plan(plan), seen=releases.describe())
     if len(outcomes) == 1 and outcomes != {b""}:
         notes = attrs.evolve(notes, same_releases=_check_releases(plan, releases))
@@ -167,15 +184,21 @@ def _check_releases(plan: Plan, releases: ReleaseWatch) -> str:
 
 
 def _check_after(
-    plan: Plan, estimators: AuditEstimators, record: Record | None, workers: Workers | None, *, repeats: bool
+    plan: Plan,
+    estimators: AuditEstimators,
+    record: Record | None,
+    workers: Workers | None,
+    *,
+    repeats: bool,
+    few: bool,
 ) -> None:
     """Check the largest batch, the scatter of blocks, a refuted learner's memory, and that games repeat.
     workers: None after an interrupt, when only what was refuted is worth the time. repeats: whether games
-    that are played again must come out as before."""
+    that are played again must come out as before. few: as of `check_players`."""
     refuted, calls = estimators.refuted, plan.learner.one_call_a_game
     largest = max(estimators.block_sizes, default=0)
     if refuted and record is not None:
-        check_memory_after(record, plan.learner, plan.adversary, plan.referee, faults=plan.faults)
+        check_memory_after(record, plan.learner, plan.adversary, plan.referee, faults=plan.faults, few=few)
     if largest > plan.blocks[0] and not calls and (estimators.epsilon_lower > 0 or refuted):
         check_independence(plan, largest)
     if estimators.scatter.suspected:

@@ -34,7 +34,7 @@ from audits.registry.received import describe_received
 from audits.registry.suggestions import explain_arguments
 from audits.runs.blocks import choose_distinguisher, try_common_random_numbers
 from audits.runs.learner_failures import check_learner_first
-from audits.runs.limits import CHECKING_CALLS, LOGGER, Limits, check_enough, explain_stop
+from audits.runs.limits import LOGGER, Limits, check_enough, explain_stop
 from audits.runs.other_relation import OtherTest, decide_relation, is_chosen, is_open
 from audits.runs.plan import Plan
 from audits.runs.run import run
@@ -215,8 +215,7 @@ class _PrivacyTest:
         compute_confidence(self.error)  # refuses an invalid error before anything is played
         if against is None:
             return self._search()
-        if self.learner.one_call_a_game:
-            check_enough(self.limits.max_calls, CHECKING_CALLS)
+        check_enough(self.learner, self.limits.max_calls)
         if not self.until_refuted:
             check_learner_first(self.learner)
         opponents: list[Any] = list(against) if isinstance(against, list | tuple) else [against]
