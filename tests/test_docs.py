@@ -48,6 +48,7 @@ def missing(cell: str, folder: Path) -> list[str]:
     return lost
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("row", rows(), ids=lambda row: row[0])
 def test_every_row_names_what_there_is(row: list[str]) -> None:
     assert len(row) == 4

@@ -12,6 +12,7 @@ from support.paths import ROOT
 LIBRARIES = ROOT / "examples" / "libraries.py"
 
 
+@pytest.mark.thorough
 def test_textbook_laplace_is_refuted_only_by_its_last_bits() -> None:
     example = runpy.run_path(str(LIBRARIES))
     assert [[row[1], row[2], row[-1]] for row in example["audit_all"]((example["numpy_functions"],))] == [

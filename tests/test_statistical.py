@@ -90,6 +90,7 @@ def test_counts_keep_rate_and_power(p: float) -> None:
             assert stats.binom.pmf(heads, size, lie)[~kept].sum() >= power
 
 
+@pytest.mark.thorough
 def test_counts_of_three_cells_keep_the_rate_together() -> None:
     size, law, rate = 24, np.array([0.2, 0.3, 0.5]), 0.1
     wrong = 0.0

@@ -89,6 +89,7 @@ def test_other_code_has_another(one: Any, other: Any) -> None:
     assert fingerprint(one) != fingerprint(other)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", ["1", "2"])
 def test_a_fingerprint_is_the_same_in_every_process(seed: str) -> None:
     code = (

@@ -417,6 +417,7 @@ def learner(make: Callable[[float], Any], scale: float = 0.01) -> Function:
     return Function(function=release, epsilon=1.0)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", AUDITED)
 def test_a_value_is_an_event_of_its_game_alone(name: str) -> None:
     """Another value is another event, and what else is in the batch, or how often, does not matter."""

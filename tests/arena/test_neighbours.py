@@ -72,6 +72,7 @@ def is_without_user(longer: list, shorter: list) -> bool:
     )
 
 
+@pytest.mark.thorough
 @given(first=rows, second=rows, data=st.data())
 def test_neighbours_are_those_of_the_definitions(first: list, second: list, data: st.DataObject) -> None:
     """Against plain lists. Half of the pairs are made to be close."""
@@ -98,6 +99,7 @@ def test_neighbours_are_those_of_the_definitions(first: list, second: list, data
         assert relation.count_changes(b, a, users_of) == changes
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("relation", RELATIONS, ids=str)
 def test_adversaries_and_the_search_draw_neighbours_of_the_claim(relation: Relation) -> None:
     learner = CountOfUsers(neighbours=str(relation))

@@ -42,6 +42,7 @@ NESTED = st.recursive(
 )
 
 
+@pytest.mark.thorough
 @given(st.lists(NESTED, max_size=4), st.integers(1, 3))
 def test_a_list_is_the_same_however_it_is_divided_into_runs(records: list, times: int) -> None:
     repeated = [record for record in records for _ in range(times)]

@@ -33,6 +33,7 @@ def test_differences_are_counted_place_by_place(a: Sample, b: Sample) -> None:
     assert a.differences(b) == b.differences(a) == expected
 
 
+@pytest.mark.thorough
 @given(samples, st.data())
 def test_a_replaced_example_is_one_place(sample: Sample, data: st.DataObject) -> None:
     run = data.draw(st.integers(0, len(sample.counts) - 1))
@@ -44,6 +45,7 @@ def test_a_replaced_example_is_one_place(sample: Sample, data: st.DataObject) ->
     assert write_out(other) == expected
 
 
+@pytest.mark.thorough
 @given(samples)
 def test_equality_is_of_lists_not_of_runs(sample: Sample) -> None:
     points, labels = sample.rows()
@@ -61,6 +63,7 @@ def test_distinct_is_the_same_multiset(sample: Sample) -> None:
     assert pairs == sorted(set(pairs))
 
 
+@pytest.mark.thorough
 @given(samples, st.data())
 def test_divided_samples_are_the_same_list(sample: Sample, data: st.DataObject) -> None:
     runs = len(sample.divide().counts)

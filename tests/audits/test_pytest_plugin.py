@@ -128,6 +128,7 @@ def test_a_run_with_privacy_tests_on_workers(tmp_path: Path) -> None:
     check_refusal(run_process(tmp_path, PRIVACY, *UNCACHED, *WORKERS, ini="privacy_error_total = 1e-4"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("style", ["native", "no"])
 def test_tracebacks_of_every_style(run: Callable[..., Run], style: str) -> None:
     ran = run(LEAKS, f"--tb={style}")
@@ -136,12 +137,14 @@ def test_tracebacks_of_every_style(run: Callable[..., Run], style: str) -> None:
     assert "REFUTED test_them.py::test_leaks" in ran.text
 
 
+@pytest.mark.thorough
 def test_a_run_of_other_tests_imports_nothing_of_dp_arena(tmp_path: Path) -> None:
     ran = run_process(tmp_path, ELSE, "--strict-config")
     assert ran.status == 0, ran.text
     assert "privacy" not in ran.text
 
 
+@pytest.mark.thorough
 def test_a_run_may_disable_the_plug_in(tmp_path: Path) -> None:
     ran = run_process(tmp_path, LEAKS, "-p", f"no:{PLUGIN}")
     assert "'privacy' not found in `markers` configuration option" in ran.text
@@ -229,6 +232,7 @@ def test_replays_are_written_into_the_cache(run: Callable[..., Run], pytester: p
     assert list_commands(again)[0] in commands
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("disabled", [True, False])
 def test_without_a_cache_the_message_has_the_file(
     run: Callable[..., Run], pytester: pytest.Pytester, disabled: bool
@@ -259,6 +263,7 @@ def test_commands_work_as_printed(tmp_path: Path, mode: str) -> None:
         assert bound in done.stdout, done.stderr
 
 
+@pytest.mark.thorough
 def test_a_report_for_junit_has_the_account(run: Callable[..., Run], pytester: pytest.Pytester) -> None:
     run(LEAKS, "-k", "leaks", "--junitxml=report.xml")
     assert "'spent': 0.0001" in (pytester.path / "report.xml").read_text()
@@ -273,6 +278,7 @@ def test_only_tests_that_are_run_count(run: Callable[..., Run]) -> None:
     assert "1 test, 1 assertion; errors granted 1e-06, spent 1e-06; 4,000 games in each world" in ran.text
 
 
+@pytest.mark.thorough
 def test_the_usual_error_is_a_setting(run: Callable[..., Run]) -> None:
     ran = run(PRIVACY, "-k", "stands", ini="privacy_error = 1e-9\nprivacy_error_total = 1e-9")
     assert "1 test, 1 assertion; errors granted 1e-09, spent 1e-09; 4,000 games in each world" in ran.text

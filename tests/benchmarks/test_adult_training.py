@@ -41,6 +41,7 @@ def test_every_figure_can_be_measured() -> None:
         assert max(bounds) <= 8
 
 
+@pytest.mark.thorough
 def test_the_picture_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(charts, "DOCS", tmp_path)
     certified = np.ones((len(adult_training.ATTACKS), len(adult_training.EPSILONS), 2))

@@ -73,6 +73,7 @@ def test_an_entry_is_whole(bug: Bug) -> None:
     assert set(bug.asked) <= set(bug.queries)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_the_schema_describes_what_the_mechanism_receives(name: str) -> None:
     bug = find_bug(name)
@@ -132,6 +133,7 @@ def test_the_file_for_other_tools_is_current() -> None:
             assert getattr(importlib.import_module(module), name) is getattr(bug, part)
 
 
+@pytest.mark.thorough
 def test_the_bugs_can_be_played_without_dp_arena() -> None:
     code = """import sys
 sys.modules.update(arena=None, audits=None, hypothesis=None)

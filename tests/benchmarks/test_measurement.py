@@ -62,6 +62,7 @@ def test_a_change_of_the_code_that_measures_is_noticed(
     assert len([line for line in kept.read_text().splitlines() if line]) == 2
 
 
+@pytest.mark.thorough
 def test_the_limits_of_a_power_contain_it() -> None:
     """In at least 93 % of 1,000 fits; at 95 % fewer than 93 % have a chance of 0.3 %."""
     rng, x = np.random.default_rng(0), np.array([10.0, 20.0, 40.0, 80.0])

@@ -20,6 +20,7 @@ def risk(source: LineSource, t: float) -> float:
     return float(np.where(t <= GRID, 1 - ones, ones).mean())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("source", SOURCES, ids=str)
 def test_the_risk_of_thresholds(source: LineSource) -> None:
     thresholds = np.linspace(0, 1, 41)

@@ -56,6 +56,7 @@ def test_log_ratios_are_those_of_the_releases(name: str) -> None:
             assert (abs(weights.mean() - 1) < FAR * weights.std() / math.sqrt(len(weights))) == right
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.learner])
 def test_functions_release_what_the_learners_of_the_zoo_do(name: str) -> None:
     case, rng = CASES[name], np.random.default_rng(4)

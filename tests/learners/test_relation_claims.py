@@ -225,6 +225,7 @@ ADD, ZERO, REPLACE = Neighbours.ADD_OR_REMOVE_ONE, Neighbours.ZERO_OUT_ONE, Neig
 CHOICES = [(kind, share) for kind, share in ((REPLACE, 1.0), (ADD, 0.5), (ZERO, 0.5))]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("kind", "epsilon"), [(ADD, 0.4), (ZERO, 0.4), (REPLACE, 0.8)])
 def test_a_histogram_costs_its_epsilon_for_each_bin_that_changes(kind: Neighbours, epsilon: float) -> None:
     learner = NoisyHist1(epsilon=0.4, neighbours=kind)
@@ -234,6 +235,7 @@ def test_a_histogram_costs_its_epsilon_for_each_bin_that_changes(kind: Neighbour
         assert exact.epsilon == pytest.approx(0.4, rel=1e-6)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", [ADD, ZERO, REPLACE])
 @pytest.mark.parametrize("pattern", ["one-above", "all-below"])
 def test_counting_queries_cost_the_same_for_each_relation(kind: Neighbours, pattern: str) -> None:

@@ -44,6 +44,7 @@ LONG = {"sum-goes-on", "leaves-in-turn"}
 VERY_LONG = {"each-switch-whole", "whole-epsilon-each"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mutant", mark_long(LONG, VERY_LONG))
 def test_the_mutant_is_refuted(mutant: BrokenLearner) -> None:
     verdict = audit(mutant, mutant.spec)
@@ -52,6 +53,7 @@ def test_the_mutant_is_refuted(mutant: BrokenLearner) -> None:
     assert mutant.spec.claim.epsilon <= bound + 1e-9 <= mutant.loses
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "mutant",
     mark_long(

@@ -51,6 +51,7 @@ class Walker(Adversary):
         return likelihood.score
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize(
     "learner",

@@ -186,6 +186,7 @@ LEARNERS: list[Learner] = [V1, V2, BetweenThresholdsPredictor(), StaticErm()]
 KINDS: list[type[Adversary]] = [HaltCounter, TrainingSwap, QuerySwap, Reconstruct]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: learner.name)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_every_adversary_conforms_against_every_learner(kind: type[Adversary], learner: Learner) -> None:

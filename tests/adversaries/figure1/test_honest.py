@@ -155,6 +155,7 @@ LEARNERS: list[Learner] = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: learner.name)
 def test_it_conforms_against_every_learner(learner: Learner) -> None:
     check_adversary(StaleThresholds(learner=learner, patience=20), learner, Figure1())

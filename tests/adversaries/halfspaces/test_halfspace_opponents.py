@@ -106,6 +106,7 @@ def test_they_contradict_the_updated_weights_too(table: tuple[np.ndarray, ...], 
 # --- margin-adaptive and shrinking-margin -----------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("halfspaces", [Halfspaces(2, 0.2), CLASS, Halfspaces(9, 1.0)], ids=str)
 @pytest.mark.parametrize(
     "adversary",

@@ -48,6 +48,7 @@ def arrays(examples: list[Example]) -> tuple[np.ndarray, np.ndarray]:
     return np.array([e.x for e in examples]), np.array([e.y for e in examples]) == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("halfspaces", CLASSES, ids=str)
 @pytest.mark.parametrize("stream", STREAMS, ids=str)
 def test_streams_conform_and_are_realizable_by_the_learners_class(
@@ -336,6 +337,7 @@ def test_targets_that_do_not_fit_are_refused(stream: HalfspaceStream, message: s
 # --- before Winnow ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("stream", "least"),
     [

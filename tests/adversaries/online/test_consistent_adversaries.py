@@ -47,6 +47,7 @@ def story(learner: Learner, adversary: Any) -> list[tuple[Any, int, bool]]:
     return [(e.x[0].tolist(), int(e.y[0]), bool(e.predicted[0] != e.y[0])) for e in entries]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("concepts", CLASSES, ids=str)
 @pytest.mark.parametrize("kind", KINDS)
 def test_soa_errs_as_often_as_the_dimension(kind: Any, concepts: ConceptClass) -> None:
@@ -63,6 +64,7 @@ def test_shattered_tree_forces_a_mistake_in_each_of_the_first_rounds(concepts: C
         assert all(erred for _, _, erred in told[:dimension])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("concepts", CLASSES, ids=str)
 @pytest.mark.parametrize("kind", KINDS)
 def test_without_the_spec_all_nodes_but_the_first_cost_a_mistake(kind: Any, concepts: ConceptClass) -> None:
@@ -70,6 +72,7 @@ def test_without_the_spec_all_nodes_but_the_first_cost_a_mistake(kind: Any, conc
     assert (forced >= littlestone_dimension(concepts) - 1).all()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_example_is_repeated_until_it_is_learned(kind: Any) -> None:
     """A mistake is heeded with chance 0.2, so five are made on average where SOA makes one; every game goes
@@ -133,6 +136,7 @@ def test_the_tree_as_arrays_is_shattered() -> None:
             assert all(tree.concept[node, column] == y for column, y in taken)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("concepts", CLASSES, ids=str)
 @pytest.mark.parametrize("by", ["dimension", NUMBER])
 def test_version_spaces_equal_plain_sets(concepts: ConceptClass, by: str) -> None:

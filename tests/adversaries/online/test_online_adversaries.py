@@ -77,6 +77,7 @@ def consistent(concepts: ConceptClass, columns: np.ndarray, y: np.ndarray) -> np
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("learner", LEARNERS, ids=str)
 @pytest.mark.parametrize(
     "kind", [*SEQUENCES, *AGAINST_HYPOTHESES, *SWAPS, Contrarian], ids=lambda kind: kind.name
@@ -88,6 +89,7 @@ def test_every_adversary_conforms_against_every_learner(kind: type[Adversary], l
         check_adversary(one_by_one, learner, referee)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("concepts", CLASSES, ids=str)
 @pytest.mark.parametrize("kind", [*SEQUENCES, *AGAINST_HYPOTHESES], ids=lambda kind: kind.name)
 @pytest.mark.parametrize("opponent", [Soa, Lazy, Guesser, Forest])

@@ -32,6 +32,7 @@ def learner(d: int = 2, delta: float = 0.01) -> PrivateDecisionList:
     return PrivateDecisionList(concepts=DecisionLists(Variables(d)), delta=delta)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "spec", [learner(), learner(5), Rivest(concepts=DecisionLists(Variables(2)))], ids=repr
 )
@@ -65,6 +66,7 @@ def test_the_epsilon_of_a_pair_is_that_of_the_definition() -> None:
         assert pair.epsilon(delta) == pytest.approx(max(0.0, *needed))
 
 
+@pytest.mark.thorough
 def test_its_score_is_the_log_ratio_so_an_audit_comes_near_the_exact_loss() -> None:
     spec = PrivateDecisionList(concepts=DecisionLists(Variables(2)), epsilon=3.0, delta=0.0)
     pair = find_worst_pair(spec, 2, 4)
@@ -73,6 +75,7 @@ def test_its_score_is_the_log_ratio_so_an_audit_comes_near_the_exact_loss() -> N
     assert 0.5 * pair.epsilon(0.0) < verdict.epsilon_lower <= pair.epsilon(0.0)
 
 
+@pytest.mark.thorough
 def test_an_exact_audit_of_hypotheses_knows_its_score() -> None:
     spec = learner(delta=0.0)
     law = view_law(spec, CoverSwap(learner=spec), Release())
@@ -128,6 +131,7 @@ def test_it_is_an_adversary_like_others() -> None:
     check_adversary(LowBits(), LaplaceCount(), Release())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("learner", [LaplaceCount(), LaplaceCount(epsilon=0.1), GaussianCount(epsilon=0.5)])
 def test_noise_in_floating_point_is_caught(learner: Learner) -> None:
     """In a sound game ε = 0.1 would not be refuted by 10,000 games; the other adversary refutes none."""

@@ -45,6 +45,7 @@ def referee_of(learner: Learner) -> Figure1 | Voting:
     return Voting() if "Voting" in learner.protocols else Figure1()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "learner",
     [*LEARNERS, *(pytest.param(learner, marks=pytest.mark.thorough) for learner in AT_THE_TIE)],
@@ -62,6 +63,7 @@ def test_the_votes_move_towards_the_threshold_at_one_point_and_away_at_the_other
     assert np.prod(np.diff(nearness, axis=0)) == pytest.approx(-1)
 
 
+@pytest.mark.thorough
 def test_the_last_queries_are_at_the_tie_as_many_as_halts_are_left() -> None:
     learner = AT_THE_TIE[1]
     plan = plan_runs(learner, None, ROUNDS)

@@ -74,12 +74,14 @@ def by_world(played: Played) -> tuple[np.ndarray, np.ndarray]:
     return played.score[~played.worlds], played.score[played.worlds]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("learner", SPECS, ids=lambda spec: f"{spec.name} {spec.teacher} {spec.teachers}")
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_every_adversary_conforms_against_every_aggregator(kind: type[Adversary], learner: Learner) -> None:
     check_adversary(kind(learner=learner), learner, Voting())  # type: ignore[call-arg]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 @pytest.mark.parametrize("learner", [gaussian(sigma=1.0), Screened(teachers=11), Silent(sigma=1.0)], ids=repr)
 def test_scores_are_higher_in_world_1(kind: type[Adversary], learner: Learner) -> None:

@@ -133,6 +133,7 @@ def in_proportion(whole: np.ndarray, weights: np.ndarray) -> bool:
 
 
 class TestWholeWeights:
+    @pytest.mark.thorough
     @exhaustive
     @given(st.lists(st.floats(min_value=0, allow_infinity=False), max_size=6))
     def test_floats_keep_their_proportions(self, weights: list[float]) -> None:

@@ -55,6 +55,7 @@ def mistakes(concept_class: ConceptClass, x: np.ndarray, y: np.ndarray) -> np.nd
     return (labels[:, concept_class.domain_indices(concept_class.check(x))] != y).sum(axis=1)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("concept_class", CLASSES, ids=str)
 @pytest.mark.parametrize("games", [0, 1, 40])
 def test_both_agree_with_going_through_the_concepts(concept_class: ConceptClass, games: int) -> None:

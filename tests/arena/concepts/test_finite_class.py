@@ -253,6 +253,7 @@ class TestAsAMatrix:
         assert spec.domain_indices(points).tolist() == list(range(len(spec.domain)))
         assert spec.domain_indices(points[None]).tolist() == [list(range(len(spec.domain)))]
 
+    @pytest.mark.thorough
     @given(data=st.data())
     def test_labels_and_erm(self, spec: Any, data: st.DataObject) -> None:
         matrix, domain = FiniteClass(spec.matrix), np.array(spec.domain)

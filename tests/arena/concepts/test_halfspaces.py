@@ -246,6 +246,7 @@ def test_every_disjunction(variables: int) -> None:
             check(target, append_constant(points), points[:, relevant].any(axis=1))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("variables", [1, 2, 3, 4])
 @pytest.mark.parametrize("default", [0, 1])
 def test_every_decision_list(variables: int, default: int) -> None:

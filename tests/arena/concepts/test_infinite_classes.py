@@ -43,6 +43,7 @@ def rows(labels: np.ndarray) -> list[tuple[bool, ...]]:
 
 @each
 class TestDichotomies:
+    @pytest.mark.thorough
     @few
     @given(data=st.data())
     def test_are_all_labellings_once(self, name: str, data: st.DataObject) -> None:
@@ -65,6 +66,7 @@ class TestDichotomies:
 
 @each
 class TestErm:
+    @pytest.mark.thorough
     @few
     @given(data=st.data())
     def test_is_the_first_of_the_best(self, name: str, data: st.DataObject) -> None:
@@ -90,6 +92,7 @@ class TestErm:
         huge = naive.spec.erm(array, labels, weights.astype(np.uint64) << np.uint64(61))
         assert huge.tolist() == best.tolist()
 
+    @pytest.mark.thorough
     @few
     @given(data=st.data())
     def test_is_listed_for_more_points(self, name: str, data: st.DataObject) -> None:
@@ -101,6 +104,7 @@ class TestErm:
         best = naive.spec.erm(as_array(naive, points), labels)
         assert best.tolist() in naive.spec.dichotomies(as_array(naive, points + more)).concepts.tolist()
 
+    @pytest.mark.thorough
     def test_of_many_samples_is_that_of_each(self, name: str, rng: np.random.Generator) -> None:
         spec = NAIVE_CLASSES[name].spec
         for size, samples in ((0, 3), (1, 40), (5, 300), (30, 20)):
@@ -118,6 +122,7 @@ class TestErm:
 
 @each
 class TestSolutions:
+    @pytest.mark.thorough
     @few
     @given(data=st.data())
     def test_are_the_dichotomies_of_what_is_present(self, name: str, data: st.DataObject) -> None:
@@ -191,6 +196,7 @@ class TestLimits:
         assert np.count_nonzero(found.counted) == spec.growth_bound(points) > 2**20
 
     # A false alarm with probability at most 1e-8.
+    @pytest.mark.thorough
     @pytest.mark.statistical(rate=1e-8)
     def test_intervals_are_drawn_without_a_list(self, monkeypatch: pytest.MonkeyPatch) -> None:
         games, spec, rate = 20_000, RealIntervals(), 0.7
@@ -367,6 +373,7 @@ class TestHalfplanes:
             assert (spec.labels(concept[None], row)[0] != wanted).sum() == least
             assert noise or least == 0
 
+    @pytest.mark.thorough
     @pytest.mark.parametrize("absent", [1, 5])
     def test_examples_of_weight_0_are_absent(self, absent: int, rng: np.random.Generator) -> None:
         """Also where points lie along an axis, in the directions that absent ones have in a search."""

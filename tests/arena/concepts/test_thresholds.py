@@ -94,6 +94,7 @@ class TestErm:
             shuffled = Thresholds().erm(*(part[:, order] for part in parts))
             assert straight.tobytes() == shuffled.tobytes()  # bit for bit: -0.0 is not 0.0 here
 
+    @pytest.mark.thorough
     @pytest.mark.parametrize("size", [1, 2, 23, 24, 25, 126, 127, 128, 129, 300])
     def test_long_samples(self, route: Callable[..., np.ndarray], size: int) -> None:
         rng = np.random.default_rng(size)
@@ -113,6 +114,7 @@ class TestErm:
         assert route([1, 1, 1], [1, 0, 0], [2.0**60, 2.0**60, 1.0]) == INF
         assert route([1, 1, 1], [1, 0, 0], [1e300, 1e300, 1e-300]) == INF
 
+    @pytest.mark.thorough
     @pytest.mark.parametrize("kind", ["f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u8", "?"])
     @pytest.mark.parametrize("label_kind", ["?", "i1", "i8", "u1", "f8"])
     def test_types(self, route: Callable[..., np.ndarray], kind: str, label_kind: str) -> None:

@@ -19,6 +19,7 @@ CLASSES = arrays.arrays(bool, st.tuples(st.integers(1, 12), st.integers(1, 5)))
 KINDS = {soa: soa_label, halving: halving_label}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("make", KINDS)
 @given(matrix=CLASSES, seed=st.integers(0, 2**32 - 1))
 def test_a_play_is_that_of_the_reference(make, matrix: np.ndarray, seed: int) -> None:
@@ -33,6 +34,7 @@ def test_a_play_is_that_of_the_reference(make, matrix: np.ndarray, seed: int) ->
         assert (state == compiled.dead) == (not left)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("make", KINDS)
 @given(matrix=CLASSES)
 def test_the_most_mistakes_are_those_of_the_worst_game(make, matrix: np.ndarray) -> None:
@@ -44,6 +46,7 @@ def test_the_most_mistakes_are_those_of_the_worst_game(make, matrix: np.ndarray)
     assert make(FiniteClass(matrix)).mistakes == worst(concepts_of(matrix))
 
 
+@pytest.mark.thorough
 @given(matrix=CLASSES)
 def test_soa_errs_as_often_as_the_dimension(matrix: np.ndarray) -> None:
     assert soa(FiniteClass(matrix)).mistakes == littlestone_dimension(FiniteClass(matrix))

@@ -90,6 +90,7 @@ def test_every_prediction_is_the_majority_of_the_members(matrix: np.ndarray) -> 
     assert learner.most_members == max(len(members) for members in learner.members)
 
 
+@pytest.mark.thorough
 @given(matrix=CLASSES, data=st.data())
 def test_realizable_games_stay_within_the_bound(matrix: np.ndarray, data: st.DataObject) -> None:
     learner = sparse_majority(FiniteClass(matrix))
@@ -102,6 +103,7 @@ def test_realizable_games_stay_within_the_bound(matrix: np.ndarray, data: st.Dat
     assert state != learner.dead
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("concept_class", "dimension", "dual", "members", "states"),
     [

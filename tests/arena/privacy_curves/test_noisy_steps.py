@@ -27,6 +27,7 @@ def test_without_subsampling_it_is_the_gaussian_mechanism(times: int) -> None:
         assert exact <= NoisyStepsCurve(1.0, sigma, times).epsilon(1e-5) <= exact * 1.0001
 
 
+@pytest.mark.thorough
 @settings(max_examples=20, deadline=None)
 @given(rate=st.floats(0.01, 1), sigma=st.floats(0.5, 5), epsilon=st.floats(0, 3))
 def test_one_step_is_the_subsampled_mechanism(rate: float, sigma: float, epsilon: float) -> None:

@@ -97,6 +97,7 @@ def values(played: Any) -> list[list[float]]:
     return [reply.value.tolist() for reply in played.replies[1:]]
 
 
+@pytest.mark.thorough
 def test_queries_are_answered_on_the_data_of_the_games_world() -> None:
     played = run(Ask(9), Ask(1))
     assert values(played) == [[1, 2], [1, 1]]

@@ -46,6 +46,7 @@ def test_a_learner_that_depends_on_the_runs_is_refused(learner: RunsLearner) -> 
     assert " runs of the same 7 examples " in str(caught.value)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("name", CORRECT)
 def test_a_learner_that_depends_on_the_list_passes(name: str, protocol: str) -> None:

@@ -93,6 +93,7 @@ def test_an_import_is_no_draw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         forbid_global_randomness("someone", import_and_draw)
 
 
+@pytest.mark.thorough
 def test_what_cannot_be_pickled_is_played_in_a_copy_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     lock = threading.Lock()
     rng = random.Random(3)

@@ -112,6 +112,7 @@ FALSE_DECLARATIONS = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("learner", "message"),
     [
@@ -148,6 +149,7 @@ def test_invalid_probabilities_are_refused() -> None:
         check_learner(laws.Value("bit", lambda: laws.finite(0.75, 0.5)))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("learner", "message"), BROKEN_LEARNERS, ids=lambda v: type(v).__name__)
 def test_broken_learners_are_caught(learner: Learner, message: str) -> None:
     with pytest.raises(REFUSALS.get(type(learner), NotConforming), match=re.escape(message)):

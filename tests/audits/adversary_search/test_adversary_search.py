@@ -121,6 +121,7 @@ def test_a_search_divides_lists_into_other_runs(name: str, monkeypatch: pytest.M
     assert found.adversary.pieces == 16 or name == "last-run"
 
 
+@pytest.mark.thorough
 def test_a_learner_without_privacy_falls_at_once() -> None:
     found = search(StaticErm(), claim=CLAIM)
     assert found.refuted
@@ -217,6 +218,7 @@ def test_later_confirmations_are_stricter(monkeypatch: pytest.MonkeyPatch) -> No
 # --- on the way -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_progress_is_reported() -> None:
     seen: list[SearchProgress] = []
     found = search(LaplaceCount(), examples=20, pairs=32, watch=seen.append)
@@ -351,6 +353,7 @@ def test_a_rung_that_nothing_reaches_leaves_no_power() -> None:
     assert detectable_loss((Rung(64, 8, 1e6), *RUNGS), CLAIM, pairs=64, threshold=10.0) is None
 
 
+@pytest.mark.thorough
 def test_a_search_that_finds_nothing_states_its_power() -> None:
     result = search(Flips(), examples=40, pairs=64)
     assert not result.refuted

@@ -72,6 +72,7 @@ def learner_of(function: Callable[..., Any], **settings: Any) -> Function:
 # --- calls --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("neighbours", "seed"),
     [
@@ -129,6 +130,7 @@ def test_all_games_of_a_process_are_counted(counter: Counter) -> None:
 # --- obvious adversaries ------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("neighbours", RELATIONS)
 @pytest.mark.parametrize("receives", ["points", "labels", "both"])
 @pytest.mark.parametrize("domain", [DOMAIN, None])
@@ -169,6 +171,7 @@ def test_a_learner_of_a_fixed_size_gets_samples_of_that_size() -> None:
 # --- limits -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("max_calls", [1_500, pytest.param(10_000, marks=pytest.mark.thorough)])
 def test_calls_are_limited_and_the_result_says_so(counter: Counter, max_calls: int) -> None:
     result = audits.search(learner_of(counter.make_sum(1.0)), max_calls=max_calls)
@@ -180,12 +183,14 @@ def test_calls_are_limited_and_the_result_says_so(counter: Counter, max_calls: i
     assert "seconds" not in str(result.to_dict())
 
 
+@pytest.mark.thorough
 def test_a_limit_that_is_not_reached_changes_nothing(counter: Counter) -> None:
     learner = learner_of(counter.make_sum(0.5))
     free, limited = audits.search(learner), audits.search(learner, max_calls=100_000)
     assert free.to_dict() == limited.to_dict()
 
 
+@pytest.mark.thorough
 def test_time_is_limited(counter: Counter, now: list[float]) -> None:
     function = counter.make_sum(1.0)
 

@@ -105,6 +105,7 @@ ONES = Script(
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("learner", [RaisesOnLabels(), DeclinesOnLabels()], ids=lambda one: one.name)
 def test_to_fail_or_to_decline_in_one_world_is_part_of_the_view(learner: Learner) -> None:
     found = weigh_adversary(search_target(learner, pairs=512), ONES)

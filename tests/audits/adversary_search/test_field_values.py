@@ -48,6 +48,7 @@ OFFERED: dict[str, tuple[st.SearchStrategy[Any], list[Any]]] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", OFFERED)
 def test_a_field_is_offered_the_constants_that_it_could_hold(name: str) -> None:
     strategy, offered = OFFERED[name]
@@ -80,6 +81,7 @@ def test_dates_and_texts_of_the_code_are_found() -> None:
     assert {date(1970, 1, 2), date(2021, 5, 6), "1900-01-01", 3} <= set(values)
 
 
+@pytest.mark.thorough
 def test_the_obvious_records_have_constants_and_are_as_many_as_a_constant_says() -> None:
     schema = find_schema(audits.table(name=st.text(), age=st.integers(0, 120)))
     relation = read_relation("add or remove one")

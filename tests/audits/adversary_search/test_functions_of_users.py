@@ -140,6 +140,7 @@ def test_libraries_are_not_read() -> None:
     assert set(list_constants(function_of(mean))) <= {1.0}
 
 
+@pytest.mark.thorough
 def test_objects_that_contain_themselves_or_are_long_end() -> None:
     endless: list = [1, 2]
     endless.append(endless)

@@ -115,6 +115,7 @@ def test_an_effect_is_confirmed_while_the_calls_suffice(max_calls: int, games: i
     assert (race.winner[1].games if race.winner else 0) == games
 
 
+@pytest.mark.thorough
 def test_a_search_with_a_limit_goes_on_until_it() -> None:
     def noisy_sum(points: np.ndarray, rng: np.random.Generator) -> float:
         return float(points.clip(0, 1).sum() + rng.laplace())
@@ -126,6 +127,7 @@ def test_a_search_with_a_limit_goes_on_until_it() -> None:
     assert result.detectable is not None
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("metric", ["l1", "l2", "linf"])
 def test_patterns_change_vectors_by_the_whole_distance(metric: str) -> None:
     schema = find_schema(audits.vector(5, metric=metric))
@@ -200,6 +202,7 @@ def test_a_release_with_an_entry_for_each_record_has_no_boundaries() -> None:
     assert max(looked) <= 16
 
 
+@pytest.mark.thorough
 def test_vectors_at_which_a_type_overflows_are_found() -> None:
     def add_small_numbers(answers: np.ndarray, rng: np.random.Generator) -> list[float]:
         total = (int(answers.sum()) + 2**15) % 2**16 - 2**15
@@ -209,6 +212,7 @@ def test_vectors_at_which_a_type_overflows_are_found() -> None:
     assert audits.search(add_small_numbers, data=data, epsilon=1.0, max_calls=20_000).refuted
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("bits", [False, pytest.param(True, marks=pytest.mark.thorough)])
 def test_floating_point_counts_if_it_is_asked_for(bits: bool) -> None:
     def noisy_sum(points: np.ndarray, rng: np.random.Generator) -> float:

@@ -60,6 +60,7 @@ def test_adversaries_are_legal(learner: Learner, protocol: str, data: st.DataObj
     assert script.rounds <= round_limit(learner, usual)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("learner", [SMALL_V1, LaplaceCount(), OnePoint()], ids=lambda one: one.name)
 @few
 @given(data=st.data())
@@ -86,6 +87,7 @@ def test_data_have_points_of_the_learner() -> None:
         search(LaplaceCount(), data=Sample([[1.0, 2.0]], [0]))
 
 
+@pytest.mark.thorough
 @few
 @given(st.data())
 def test_samples_have_the_size_that_the_learner_needs(data: st.DataObject) -> None:
@@ -214,6 +216,7 @@ def test_what_is_drawn_keeps_the_protocol(data: st.DataObject) -> None:
     assert len(found.challenges) <= 1
 
 
+@pytest.mark.thorough
 def test_unlabelled_points_differ_in_some_and_never_before_other_learners() -> None:
     drawn: list[Script] = []
 

@@ -72,6 +72,7 @@ def test_an_odometer_that_reports_half_is_refuted_and_a_true_one_is_not() -> Non
     assert not audits.search(audits.session(Odometer, **settings), examples=5).refuted
 
 
+@pytest.mark.thorough
 def test_probing_finds_what_differs() -> None:
     learner = make(BY_NAME["refunded"], Server)
     found = probe_queries(learner, Records([]), Records([50]))
@@ -231,6 +232,7 @@ def test_claims_may_protect_queries() -> None:
     assert not audits.search(audits.session(Private, **given), examples=10).refuted
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("games", [2, 40])
 def test_features_of_a_game_do_not_depend_on_other_games(games: int) -> None:
     case = BY_NAME["refunded"]

@@ -158,6 +158,7 @@ def test_a_typed_plug_in_passes_the_strict_type_checker(tmp_path: Path) -> None:
 SLOW = {"scipy", "sklearn", "matplotlib", "networkx", "hypothesis"}
 
 
+@pytest.mark.thorough
 def test_importing_the_packages_imports_nothing_slow() -> None:
     code = (
         "import arena, audits.runs.run, learners.everlasting.paper_versions, json, sys;"

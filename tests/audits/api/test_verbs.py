@@ -34,6 +34,7 @@ def report() -> audits.Verdict:
     return audits.audit("laplace-count", "count-swap", epsilon=0.5, games=3_000, seed=3)
 
 
+@pytest.mark.thorough
 def test_python_and_the_command_line_agree(report: audits.Verdict) -> None:
     command = "audit laplace-count --against count-swap --seed 3 --epsilon 0.5 --games 3000"
     printed = json.loads(Command(*command.split()).text("--json", status=3))
@@ -49,6 +50,7 @@ def test_missing_clipping_is_found() -> None:
     assert not audits.audit(release_mean, data=DATA, epsilon=1.0, games=600, settings=within).refuted
 
 
+@pytest.mark.thorough
 def test_the_given_neighbour_is_the_other_world() -> None:
     neighbour = DATA.copy()
     neighbour[5] = 0.9
@@ -58,6 +60,7 @@ def test_the_given_neighbour_is_the_other_world() -> None:
     assert not report.refuted
 
 
+@pytest.mark.thorough
 def test_labels_reach_a_function() -> None:
     def count(data: Any, rng: np.random.Generator) -> float:
         points, labels = data
@@ -85,6 +88,7 @@ def test_an_audit_that_tests_nothing_is_an_error() -> None:
         audits.audit(LaplaceCount(), Same(), games=100)
 
 
+@pytest.mark.thorough
 def test_exact_search_and_race_report_themselves() -> None:
     exact = audits.exact("laplace-count", "count-swap", epsilon=0.5, settings={"epsilon": 0.5})
     assert exact.epsilon == pytest.approx(0.5)

@@ -41,6 +41,7 @@ def test_a_claim_that_is_false_is_refuted_with_status_3() -> None:
     assert 0.5 < found["epsilon_lower"] < 1
 
 
+@pytest.mark.thorough
 def test_a_learner_that_claims_nothing_is_tested_against_a_claim_of_the_users() -> None:
     status, found = audit("static-erm", "--against", "reconstruct", "--epsilon", "2", "--games", "5000")
     assert status == 3
@@ -66,6 +67,7 @@ def test_games_default_to_a_hundred_thousand_and_to_ten_million_until_refuted(mo
     assert {(plan.confidence, plan.seed) for plan in plans} == {(0.95, 0)}
 
 
+@pytest.mark.thorough
 def test_an_adversary_need_not_be_named_and_is_recorded(tmp_path: Path) -> None:
     path = tmp_path / "run.ledger"
     done = arena("audit", "static-erm", "--epsilon", "1", "--games", "200", "--ledger", path)

@@ -46,6 +46,7 @@ def test_data_for_an_adversary_that_takes_none_are_refused(tmp_path: Path) -> No
 # --- the claim and the plan ---------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -87,6 +88,7 @@ def test_players_whose_games_test_nothing_are_refused(players: str, message: str
 # --- files --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_a_ledger_of_another_plan_is_refused(tmp_path: Path) -> None:
     ledger = tmp_path / "run.ledger"
     assert arena("audit", *COUNT, "--games", "100", "--ledger", str(ledger)).exit_code == 0
@@ -94,6 +96,7 @@ def test_a_ledger_of_another_plan_is_refused(tmp_path: Path) -> None:
     assert said.startswith(f"the ledger {ledger} holds another plan: seed: 0 -> 1. Give the plan that the")
 
 
+@pytest.mark.thorough
 def test_a_ledger_that_is_damaged_or_none_is_refused(tmp_path: Path) -> None:
     ledger, text, folder = tmp_path / "run.ledger", tmp_path / "text.ledger", tmp_path / "a" / "b"
     assert arena("audit", *COUNT, "--games", "100", "--ledger", str(ledger)).exit_code == 0
@@ -160,6 +163,7 @@ class Mine(Learner):
 CLAIM = "return Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY))"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("command", ["play", "audit"])
 @pytest.mark.parametrize(
     ("play", "message"),
@@ -189,6 +193,7 @@ def test_an_adversary_whose_score_looks_at_other_games_is_refused(tmp_path: Path
     assert "a game's score depends on the replies of that game alone" in said
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("command", ["play", "audit"])
 @pytest.mark.parametrize(
     ("predict", "message"),

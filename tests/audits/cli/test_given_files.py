@@ -105,6 +105,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("kind", "fault"),
     [(kind, fault) for kind in COMMANDS for fault in FAULTS if kind != "key" or fault not in BINARY],
@@ -118,6 +119,7 @@ def test_a_file_that_cannot_be_read_is_refused_with_a_remedy(folder: Path, kind:
     assert not re.search(r"unexpected [A-Z]|Traceback|None\b", said)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fault", ENDLESS)
 @pytest.mark.parametrize("words", WRITERS, ids=" ".join)
 def test_an_output_file_that_cannot_be_written_is_refused(
@@ -150,6 +152,7 @@ def test_a_pipe_is_no_running_ledger_and_a_link_to_an_output_file_stays_one(fold
     assert Path("target.html").read_text() == "new"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize(
     "read",

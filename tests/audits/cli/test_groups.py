@@ -87,6 +87,7 @@ def test_the_line_that_completes_is_printed(shell: str) -> None:
     assert f"_ARENA_COMPLETE={shell}_source arena" in arena.text("completion", shell)
 
 
+@pytest.mark.thorough
 def test_verdicts_are_coloured_on_terminals_only(monkeypatch: pytest.MonkeyPatch) -> None:
     words = ["audit", "laplace-count", "--against", "count-swap", "--games", "300", "-q"]
     red = click.style("Refuted", fg="red", bold=True)
@@ -198,6 +199,7 @@ def test_nothing_is_shown_beside_json_or_if_quiet(options: dict[str, bool]) -> N
     assert terminal.getvalue() == ""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("quiet", [False, True])
 def test_an_audit_shows_its_games_and_its_bound_unless_quiet(
     monkeypatch: pytest.MonkeyPatch, quiet: bool

@@ -64,6 +64,7 @@ def test_the_test_of_a_new_player_passes(tmp_path: Path, kind: str, protocol: st
     assert "2 passed" in done.stdout, done.stdout
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("protocol", ["Release", "Figure1"])
 @pytest.mark.parametrize("kind", ["learner", "adversary"])
 def test_a_new_player_plays_by_the_command_that_is_printed(
@@ -78,6 +79,7 @@ def test_a_new_player_plays_by_the_command_that_is_printed(
     assert "my-player" not in Path("two_swap.py").read_text()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("protocol", "against"), [("Release", "low-bits"), ("Release", "runs"), ("Figure1", "runs")]
 )
@@ -174,6 +176,7 @@ WRITTEN = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("line", dict.fromkeys([*HELPED, *WRITTEN]))
 def test_a_command_that_is_shown_can_be_typed(line: str) -> None:
     assert faults(line) == []

@@ -31,6 +31,7 @@ def test_a_refutation_is_told_verdict_first() -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.thorough
 def test_nothing_found_is_no_refutation() -> None:
     done = arena("laplace-count", "--examples", "10")
     assert done.exit_code == 0
@@ -48,6 +49,7 @@ def test_the_report_says_what_was_searched_and_what_it_would_have_found() -> Non
     assert "numbers from 0 to 1 (domain: 0 to 1)" in " ".join(bounded.stdout.split())
 
 
+@pytest.mark.thorough
 def test_data_of_the_user_are_tried(tmp_path: Path) -> None:
     (tmp_path / "code.py").write_text(
         "def total(points, games, rng):\n    return points.clip(0, 60).sum() + 60 * rng.laplace(size=games)\n"

@@ -15,6 +15,7 @@ SOA = f"{online_players.__file__}:TinySoa"
 PLAYERS = [player["name"] for players in listing.json().values() for player in players]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", PLAYERS)
 def test_every_player_can_be_shown(name: str) -> None:
     shown = arena(name)

@@ -80,6 +80,7 @@ def audit(*words: str, games: int = 3_000) -> Result:
     return Command("audit")(*words, *usual)
 
 
+@pytest.mark.thorough
 def test_a_function_is_a_learner(file: str) -> None:
     done = audit(f"{file}:noisy", "--set", "epsilon=0.2", "--quiet")
     assert (done.exit_code, done.stderr) == (3, "")
@@ -108,6 +109,7 @@ def test_so_is_any_other_kind_of_mechanism_and_its_name_is_its_title(
     assert (done.exit_code, json.loads(done.stdout)["learner"]) == (3, title)
 
 
+@pytest.mark.thorough
 def test_a_mechanism_is_made_by_a_function_of_the_file(file: str) -> None:
     done = audit("function", "--set", f"make={file}:connect", "--set", "epsilon=0.2", "--quiet")
     assert (done.exit_code, json.loads(done.stdout)["learner"]) == (3, "connected")
@@ -137,6 +139,7 @@ def test_a_seeded_generator_in_the_file_is_refused(file: str) -> None:
     assert "random numbers of its own differ between processes" in done.stderr
 
 
+@pytest.mark.thorough
 def test_a_mechanism_that_a_file_makes(file: str) -> None:
     settings = ("--set", f"make={file}:Mechanism", "--set", "seeded=yes", "--epsilon", "0.2")
     done = audit("diffprivlib", *settings, "--quiet")

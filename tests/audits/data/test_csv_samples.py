@@ -52,6 +52,7 @@ class TestReading:
         assert as_counter(sample) == plain
         assert sample.size == 32_561
 
+    @pytest.mark.thorough
     def test_several_columns_make_points_of_several_coordinates(self):
         sample = load_sample(ADULT, x=["age", "hours-per-week"], y="sex", positive="Female")
         with gzip.open(ADULT, "rt", newline="") as file:

@@ -148,6 +148,7 @@ KINDS = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", PEOPLE)
 def test_strategies_draw_what_the_mechanism_receives(name: str) -> None:
     drawn = draw_values(PEOPLE[name], "data", 30)
@@ -208,6 +209,7 @@ def test_pairs_shrink_and_show_the_code_that_makes_them() -> None:
     assert repr(pair).endswith("# record 2 is added: ('', 'south')")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -256,6 +258,7 @@ def test_a_record_without_a_user_is_refused(missing: Any) -> None:
         schema.users_of([(1, "a"), (missing, "b")])
 
 
+@pytest.mark.thorough
 def test_dates_and_missing_values_are_drawn_like_those_of_an_example() -> None:
     schema = infer_schema([date(2020, 1, 1), None])
     drawn = {
@@ -316,6 +319,7 @@ def test_what_is_drawn_does_not_depend_on_the_modules_that_are_imported(
     assert draw_values(st.integers(0, 40_000), "numbers") == before
 
 
+@pytest.mark.thorough
 def test_fields_of_dictionaries_are_combined_only_if_they_are_drawn_independently() -> None:
     span = st.fixed_dictionaries({"first": st.integers(0, 9), "last": st.integers(0, 9)})
     assert find_schema(audits.records(span)).names == ["first", "last"]
@@ -323,6 +327,7 @@ def test_fields_of_dictionaries_are_combined_only_if_they_are_drawn_independentl
     assert find_schema(audits.records(ordered)).columns is None
 
 
+@pytest.mark.thorough
 def test_the_extremes_of_a_field_are_known_though_they_are_hardly_ever_drawn() -> None:
     strategy = st.fixed_dictionaries(
         {"small": st.integers(-7, 99_999), "real": st.floats(-2, 3), "name": st.text("xy", max_size=500)}

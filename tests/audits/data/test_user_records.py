@@ -47,6 +47,7 @@ def read(folder: Path, text: str, strategy: Any) -> Any:
     return next(schema.pack_games(read_rows(schema, str(path), strategy), 1))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_a_file_has_the_types_of_the_schema(tmp_path: Path, people: dict[str, Any], library: str) -> None:
     frame = read(tmp_path, "\n".join(ROWS), people[library])
@@ -59,6 +60,7 @@ def test_a_file_has_the_types_of_the_schema(tmp_path: Path, people: dict[str, An
     assert frame["age"][1] != frame["age"][0] == 30.0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

@@ -100,6 +100,7 @@ def test_a_block_is_scored_by_what_came_before_it(rng: np.random.Generator) -> N
     assert learning.done
 
 
+@pytest.mark.thorough
 def test_a_better_distinguisher_replaces_one_that_knew_too_little(rng: np.random.Generator) -> None:
     """The worlds differ in one of 4,096 views in ten, which few games cannot show."""
     learning = DistinguisherTraining(pairs=40_000)

@@ -80,6 +80,7 @@ BROKEN: list[tuple[Learner, Adversary, Referee]] = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("learner", "adversary", "referee"), BROKEN, ids=lambda player: player.name)
 def test_an_inherited_law_is_compared_with_games(
     learner: Learner, adversary: Adversary, referee: Referee

@@ -34,6 +34,7 @@ def test_randomised_response() -> None:
     assert loss.epsilon_at(0).upper == pytest.approx(np.log(3), abs=1e-15)
 
 
+@pytest.mark.thorough
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=8), st.floats(0, 3))
 def test_delta_is_the_best_event(counts: list[tuple[int, int]], epsilon: float) -> None:
     p0, p1 = (np.array(column) / max(sum(column), 1) for column in zip(*counts, strict=True))
@@ -136,6 +137,7 @@ def test_a_reach_beyond_the_cells_refutes_pure_claims() -> None:
     assert not loss.refutes(claim(2.9, 1e-9))
 
 
+@pytest.mark.thorough
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=12))
 def test_the_tradeoff_curve_is_convex_and_tangent_to_delta(counts: list[tuple[int, int]]) -> None:
     p0, p1 = (np.array(column) / max(sum(column), 1) for column in zip(*counts, strict=True))

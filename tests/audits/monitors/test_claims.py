@@ -73,6 +73,7 @@ def test_a_claim_outside_such_a_file_is_only_returned() -> None:
     assert "__privacy_claims__" not in globals()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -147,6 +148,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., st
     return identify_package
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "changes",
     [

@@ -96,6 +96,7 @@ def test_a_change_of_the_code_starts_anew_and_a_change_back_goes_on(tmp_path: Pa
     ]
 
 
+@pytest.mark.thorough
 def test_games_of_code_that_changes_meanwhile_are_discarded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,6 +121,7 @@ class Failing(LaplaceCount):
         raise ZeroDivisionError("no example")
 
 
+@pytest.mark.thorough
 def test_a_claim_that_raises_fails_alone(tmp_path: Path) -> None:
     failing = audits.claim("fails", Failing(), against="count-swap")
     unknown = audits.claim("unknown", LaplaceCount, epsilon=1.0)
@@ -130,6 +132,7 @@ def test_a_claim_that_raises_fails_alone(tmp_path: Path) -> None:
     assert result.headline == "3 claims, none refuted; 2 failed: fails, unknown"
 
 
+@pytest.mark.thorough
 def test_lost_evidence_spends_the_next_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = play(tmp_path, state(1.0)).claims[0]
     plans: list[NightPlan] = []
@@ -272,6 +275,7 @@ def test_kept_scores_are_few_and_end_to_end_the_same_games() -> None:
 # --- power -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_more_games_show_smaller_losses() -> None:
     shown = [find_shown_factor(games, epsilon=1.0, delta=0.0, threshold=12.0) for games in (10, 300, 3_000)]
     assert shown[0] is None
@@ -300,6 +304,7 @@ def nights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.thorough
 def test_the_page_shows_claims_power_nights_and_changes(nights: Path) -> None:
     page, badge = nights / "page.html", nights / "badge.svg"
     said = arena.text("report", "--store", nights / "store", "-o", page, "--badge", badge)
@@ -325,6 +330,7 @@ def test_the_same_state_as_json(nights: Path) -> None:
     assert second["shown_factor"] > 1
 
 
+@pytest.mark.thorough
 def test_merging_by_command(nights: Path, tmp_path: Path) -> None:
     (tmp_path / "claims.py").write_text(CLAIMS.format(epsilon=3.0))
     for part in ("1/2", "2/2"):
@@ -345,6 +351,7 @@ def test_a_claim_that_cannot_be_played_is_invalid_usage(tmp_path: Path) -> None:
     assert "failed" in arena.text("play", path, "--store", tmp_path / "store", "--minutes", 1, status=2)
 
 
+@pytest.mark.thorough
 def test_annotations_for_github(nights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.chdir(nights)

@@ -149,6 +149,7 @@ def test_regret_is_against_the_best_concept() -> None:
     assert (plan(Guess(), rounds=200).play_block(0, 0)[-1] > 60).all()
 
 
+@pytest.mark.thorough
 def test_figures_depend_neither_on_processes_nor_on_other_learners() -> None:
     watched: list[int] = []
     alone = run_race(plan(TinySoa(), games=90), watch=watched.append)
@@ -175,6 +176,7 @@ class Alone(GameAdversary):
         return None
 
 
+@pytest.mark.thorough
 def test_adversaries_in_game_style_race_too() -> None:
     (standing,) = run_race(plan(TinySoa(), against=Alone(), games=20)).standings
     assert not standing.bound_test.broken
@@ -314,6 +316,7 @@ def test_text_names_learners_that_were_wrong_in_every_round() -> None:
 # --- interruptions ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.thorough)])
 def test_an_interrupted_race_has_the_figures_of_equally_many_games(jobs: int) -> None:
     race = plan(TinySoa(), TinySoa(), games=256)

@@ -44,6 +44,7 @@ class AnswerLog(ErrorRecorder):
 VOTES = st.integers(0, 8).map(lambda k: k / 8)
 
 
+@pytest.mark.thorough
 @given(
     votes=st.lists(VOTES, min_size=1, max_size=12),
     cuts=st.lists(st.one_of(VOTES, st.floats(-1, 2)), min_size=1, max_size=6),
@@ -195,6 +196,7 @@ def test_a_halted_game_has_error_1() -> None:
     assert "has error 1 in that round" in run_race(race(halting, rounds=1)).summary()
 
 
+@pytest.mark.thorough
 def test_errors_are_over_all_of_d_if_it_is_a_list() -> None:
     data = Sample([1.0, 2.0, 3.0, 4.0], [0, 0, 1, 1], [3, 3, 3, 3])
     plan = plan_predictor_race([("it", V2, Honest(sample=data))], rounds=2, games=4)

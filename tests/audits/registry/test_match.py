@@ -116,6 +116,7 @@ def _aaa(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("_aaa")
 @pytest.mark.parametrize(
     ("learner", "usual"),
@@ -163,6 +164,7 @@ def test_a_learner_must_name_an_adversary_that_there_is() -> None:
     assert str(caught.value).startswith("usual_adversary of misnamed: there is no adversary of that name")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("player", SHIPPED, ids=lambda player: player.name)
 def test_what_a_shipped_learner_names_is_shipped(player: type[Learner]) -> None:
     if player.usual_adversary:

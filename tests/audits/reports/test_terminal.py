@@ -25,6 +25,7 @@ def words_of(text: str) -> list[str]:
     return [word for word in text.split() if set(word) - {"-"}]
 
 
+@pytest.mark.thorough
 @given(st.lists(LINES, max_size=6), WIDTHS)
 def test_lines_fit_and_words_stay_whole_and_in_order(lines: list[str], width: int) -> None:
     text = "\n".join(lines)
@@ -33,6 +34,7 @@ def test_lines_fit_and_words_stay_whole_and_in_order(lines: list[str], width: in
     assert words_of(fitted) == words_of(text)
 
 
+@pytest.mark.thorough
 @given(
     st.integers(2, 7).flatmap(lambda n: st.lists(st.lists(CELLS, min_size=n, max_size=n), max_size=5)), WIDTHS
 )

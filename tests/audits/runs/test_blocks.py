@@ -127,6 +127,7 @@ def test_a_learned_distinguisher_is_the_same_for_any_jobs_and_after_interruption
     assert alone == figures(run(what, jobs=2)) == figures(run(what, ledger=ledger))
 
 
+@pytest.mark.thorough
 def test_a_learner_that_fails_in_one_world_is_refuted_by_its_failing() -> None:
     adversary = Giver(other=None, asks=((0.0, 7.0), (0.0,)))
     verdict = run(

@@ -132,6 +132,7 @@ def test_a_given_curve_that_makes_no_sense_is_refused(
         audits.audit(COUNT, curve=curve, **settings)
 
 
+@pytest.mark.thorough
 def test_noise_that_is_too_small_is_refuted_by_the_curve_first() -> None:
     """The claim is that of a noise of 2.5; by (ε, δ) alone 2,000 games would not refute it."""
     weak = make_plan()
@@ -149,6 +150,7 @@ def test_noise_that_is_too_small_is_refuted_by_the_curve_first() -> None:
     assert "the claim is false" in verdict.summary()
 
 
+@pytest.mark.thorough
 def test_a_ledger_gives_the_same_figures(tmp_path: Path) -> None:
     ledger = tmp_path / "run.ledger"
     verdict = run(make_plan(), ledger=ledger)

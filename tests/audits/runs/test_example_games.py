@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from adversaries.release.point_swap import CountSwap
 from arena import Release
@@ -44,6 +45,7 @@ def test_if_none_differ_the_first_pair_is_shown() -> None:
         assert len(find_telling_games(each, *PLAYERS, seed=3)) == 1
 
 
+@pytest.mark.thorough
 def test_a_rare_leak_is_shown() -> None:
     """A leak in one game of fifty, which the first pairs do not show."""
 

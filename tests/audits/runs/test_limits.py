@@ -73,6 +73,7 @@ def count_here() -> int:
 # --- audits -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("max_calls", [500, 1_000, 5_000])
 def test_an_audit_makes_no_more_calls(max_calls: int) -> None:
     with Limits(max_calls) as counted:
@@ -87,6 +88,7 @@ def test_an_audit_makes_no_more_calls(max_calls: int) -> None:
     assert verdict.to_dict()["stopped"] == "max_calls"
 
 
+@pytest.mark.thorough
 def test_a_fixed_number_of_games_that_is_not_reached_certifies_nothing() -> None:
     settings: dict[str, Any] = {"games": 2_000, "fixed_games": True, "announce": lambda text: None}
     stopped = audits.audit(LEARNER, max_calls=3_000, **settings)
@@ -99,6 +101,7 @@ def test_a_fixed_number_of_games_that_is_not_reached_certifies_nothing() -> None
     assert 0.5 < whole.epsilon_lower < 1 < whole.ceiling
 
 
+@pytest.mark.thorough
 def test_an_audit_ends_in_time() -> None:
     verdict = audits.audit(LEARNER, max_seconds=60)
     assert 30 < NOW[0] <= 60
@@ -106,6 +109,7 @@ def test_an_audit_ends_in_time() -> None:
     assert 0 < verdict.epsilon_lower < 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("form", [pytest.param("session", marks=pytest.mark.thorough), "stream"])
 def test_a_search_ends_in_time_whatever_the_number_of_rounds(form: str) -> None:
     limited: dict[str, Any] = {"max_seconds": 8, "announce": lambda text: None}
@@ -119,12 +123,14 @@ def test_a_search_ends_in_time_whatever_the_number_of_rounds(form: str) -> None:
     assert 7 < NOW[0] <= 8 + SECONDS
 
 
+@pytest.mark.thorough
 def test_a_search_leaves_time_for_a_race() -> None:
     result = audits.search(LEARNER, max_seconds=120)
     assert not result.refuted
     assert result.detectable is not None
 
 
+@pytest.mark.thorough
 def test_without_a_limit_nothing_is_said_of_one() -> None:
     verdict = audits.audit(LEARNER, games=500, announce=lambda text: None)
     assert (verdict.stopped, verdict.games) == ("", 500)
@@ -132,6 +138,7 @@ def test_without_a_limit_nothing_is_said_of_one() -> None:
     assert not explain_stop("")
 
 
+@pytest.mark.thorough
 def test_the_games_of_a_ledger_count_whatever_the_limits(tmp_path: Path) -> None:
     ledger = tmp_path / "run.ledger"
     settings: dict[str, Any] = {"games": 2_000, "ledger": ledger, "announce": lambda text: None}
@@ -192,6 +199,7 @@ def test_bad_limits_are_refused(arguments: dict[str, Any], message: str) -> None
 # --- costs --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_a_long_audit_says_what_it_costs(caplog: pytest.LogCaptureFixture) -> None:
     audits.audit(LEARNER, games=500)
     (record,) = caplog.records
@@ -202,12 +210,14 @@ def test_a_long_audit_says_what_it_costs(caplog: pytest.LogCaptureFixture) -> No
     )
 
 
+@pytest.mark.thorough
 def test_a_short_audit_says_nothing(caplog: pytest.LogCaptureFixture) -> None:
     audits.audit(LEARNER, games=90)
     audits.audit(LaplaceCount(), games=1_000)
     assert not caplog.records
 
 
+@pytest.mark.thorough
 def test_the_cost_of_a_limited_audit_is_that_of_the_limit() -> None:
     said: list[str] = []
     audits.audit(LEARNER, max_calls=800, announce=said.append)
@@ -219,6 +229,7 @@ def test_the_cost_of_a_limited_audit_is_that_of_the_limit() -> None:
 # --- assertions ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("against", [None, "point-swap"])
 def test_an_assertion_is_limited(against: str | None) -> None:
     with Limits(4_000) as counted:
@@ -292,6 +303,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return invoke
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("verb", ["audit", "search"])
 def test_commands_take_limits_and_print_the_cost_as_a_note(command: Any, verb: str) -> None:
     result = command(verb, "--json")
@@ -308,6 +320,7 @@ def test_a_part_has_no_limits(command: Any) -> None:
     assert "A part plays its games, so --part excludes --max-calls and --max-time." in result.output
 
 
+@pytest.mark.thorough
 def test_limits_are_no_part_of_the_command_that_a_ledger_records(command: Any) -> None:
     result = command("audit", "--ledger", "run.ledger", "--games", "2000")
     assert result.exit_code == 0

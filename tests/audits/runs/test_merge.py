@@ -84,6 +84,7 @@ def test_a_part_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert to_data(rest) == {"part": "1/2", **done, "interrupted": False}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("make", "message"),
     [

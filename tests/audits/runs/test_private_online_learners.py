@@ -125,6 +125,7 @@ def test_swaps_do_not_refute_it(name: str) -> None:
         assert not audit(learner, adversary, games=GAMES).refuted, adversary
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", MOVING)
 def test_updates_come_within_its_games(name: str) -> None:
     """Audits of a learner that never moves would say nothing."""

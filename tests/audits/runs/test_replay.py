@@ -111,6 +111,7 @@ CASES: list[tuple[Learner, Script]] = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("learner", "script"), CASES, ids=lambda case: getattr(case, "protocol", ""))
 def test_what_is_printed_plays_the_same_games(learner: Learner, script: Script, tmp_path: Path) -> None:
     (tmp_path / "found.py").write_text(write_assignments(found=script))
@@ -210,6 +211,7 @@ def test_what_no_file_can_hold_is_named() -> None:
         write_assignments(learner=Function(function=lambda data, rng: lock.acquire()))
 
 
+@pytest.mark.thorough
 def test_the_command_plays_the_confirmation_again(tmp_path: Path) -> None:
     found = search(HalfTheNoise(), seed=1)
     assert found.verdict is not None
@@ -233,6 +235,7 @@ def test_a_fault_is_replayed_as_one() -> None:
     assert "--faults" in write_replay(found.plan, found.verdict, learner="it").command
 
 
+@pytest.mark.thorough
 def test_a_file_with_an_adversary_meets_others_in_a_tournament_under_its_name(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text(write_assignments(found=CASES[7][1]))

@@ -36,6 +36,7 @@ def plan_of(learner: Learner, adversary: Adversary, **settings: object) -> Plan:
 NUMBERS = plan_of(LaplaceCount(), CountSwap(), delta=0.0, confidence=0.95, games=20_000, block=2_000)
 
 
+@pytest.mark.thorough
 def test_v1_is_refuted_and_v2_stands() -> None:
     first = run(plan_of(V1, HaltCounter(learner=V1), games=50_000))
     assert first.refuted
@@ -48,6 +49,7 @@ def test_v1_is_refuted_and_v2_stands() -> None:
     assert second.ceiling >= 7
 
 
+@pytest.mark.thorough
 def test_a_true_epsilon_is_approached_and_not_exceeded() -> None:
     verdict = run(attrs.evolve(NUMBERS, games=100_000))
     assert 0.9 <= verdict.epsilon_lower <= 1.0
@@ -56,6 +58,7 @@ def test_a_true_epsilon_is_approached_and_not_exceeded() -> None:
     assert not verdict.refuted
 
 
+@pytest.mark.thorough
 def test_a_fixed_number_of_games_certifies_its_own_bound(tmp_path: Path) -> None:
     """Pairs share random numbers, so it is the bound of pairs. A ledger gives it without the players."""
     settings = {"delta": 0.0, "confidence": 0.95, "games": 3_000, "epsilon": 0.9, "fixed_games": True}
@@ -72,6 +75,7 @@ def test_a_fixed_number_of_games_certifies_its_own_bound(tmp_path: Path) -> None
     assert not read.epsilon_lower[:-1].any()  # nothing holds before the last game
 
 
+@pytest.mark.thorough
 def test_a_learner_that_claims_nothing_is_refuted_at_a_claim_of_the_users() -> None:
     learner = StaticErm()
     assert run(plan_of(learner, TrainingSwap(learner=learner), games=2_000)).refuted
@@ -110,12 +114,14 @@ def test_a_score_by_place_tells_nothing() -> None:
     assert verdict.epsilon_lower == 0.0
 
 
+@pytest.mark.thorough
 def test_figures_do_not_depend_on_the_jobs(tmp_path: Path) -> None:
     one = figures(run(NUMBERS))
     assert figures(run(NUMBERS, jobs=2)) == one
     assert figures(run(NUMBERS, jobs=2, ledger=tmp_path / "run.ledger")) == one
 
 
+@pytest.mark.thorough
 def test_figures_do_not_depend_on_a_ledger(tmp_path: Path) -> None:
     ledger = tmp_path / "run.ledger"
     one = figures(run(NUMBERS))
@@ -125,6 +131,7 @@ def test_figures_do_not_depend_on_a_ledger(tmp_path: Path) -> None:
     assert again.played_now == 0
 
 
+@pytest.mark.thorough
 def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     ledger = tmp_path / "run.ledger"
     part = run(NUMBERS, ledger=ledger, watch=interrupt_at(8_000))
@@ -157,6 +164,7 @@ def test_an_interrupt_amid_a_block_waits_for_its_end(monkeypatch: pytest.MonkeyP
     assert figures(part) == figures(run(NUMBERS, watch=interrupt_at(6_000)))
 
 
+@pytest.mark.thorough
 def test_blocks_that_were_finished_out_of_order_are_used(tmp_path: Path) -> None:
     from audits.runs.ledger import Ledger
 

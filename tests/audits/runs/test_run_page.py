@@ -134,6 +134,7 @@ def test_a_refuted_claim(halts: tuple[Path, Verdict], halts_page: Page) -> None:
     assert page.text["h2"] == HEADINGS
 
 
+@pytest.mark.thorough
 def test_one_pair_of_games_is_shown_as_it_was_played(halts_page: Page) -> None:
     transcript, command = halts_page.text["pre"]
     assert transcript.endswith("world 1: score 1, the learner halted\nThe worlds differ in a query.")
@@ -152,6 +153,7 @@ def test_all_settings_and_versions_are_shown(halts_page: Page) -> None:
     assert f"numpy {np.__version__}" in facts["versions"]
 
 
+@pytest.mark.thorough
 def test_games_without_any_evidence(ledger: Path) -> None:
     """A score that says nothing: every figure is 0, and the page is whole."""
 
@@ -173,6 +175,7 @@ def test_games_without_any_evidence(ledger: Path) -> None:
 # --- runs that did not finish ------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_an_interrupted_run(ledger: Path) -> None:
     run(COUNT, ledger=ledger, watch=interrupt_at(2_000))
     page = page_of(ledger)
@@ -182,6 +185,7 @@ def test_an_interrupted_run(ledger: Path) -> None:
     assert len(page.text["svg"]) == 2
 
 
+@pytest.mark.thorough
 def test_a_killed_run_is_read_with_its_log_and_not_changed(ledger: Path, tmp_path: Path) -> None:
     book = Ledger.open(ledger, COUNT.describe(), notes=lambda: attrs.asdict(RunNotes.from_plan(COUNT)))
     for index in range(3):
@@ -197,6 +201,7 @@ def test_a_killed_run_is_read_with_its_log_and_not_changed(ledger: Path, tmp_pat
     assert "(1,500 of 5,000 in each world)" in (tmp_path / "report.html").read_text()
 
 
+@pytest.mark.thorough
 def test_a_run_until_refuted(ledger: Path) -> None:
     plan = attrs.evolve(HALTS, games=1_000_000, until_refuted=True)
     verdict = run(plan, ledger=ledger)
@@ -261,6 +266,7 @@ def test_the_players_need_not_be_installed(ledger: Path, tmp_path: Path, monkeyp
     assert "world 1: score" in page.text["pre"][0]
 
 
+@pytest.mark.thorough
 def test_a_pair_that_cannot_be_recorded_is_left_out(ledger: Path, monkeypatch) -> None:
     def fail(*players: object, **options: object) -> str:
         raise InvalidArgument("no")

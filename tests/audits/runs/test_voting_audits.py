@@ -68,12 +68,14 @@ def test_scores_can_look_for_unstable_answers() -> None:
     }
 
 
+@pytest.mark.thorough
 def test_a_learned_distinguisher_sees_what_a_bare_screen_gives_away() -> None:
     verdict = audit(BARE, Mute(), LEARNED, games=8_000)
     assert verdict.refuted
     assert not audit(VOTES, Mute(), LEARNED, games=8_000).refuted
 
 
+@pytest.mark.thorough
 def test_a_learned_distinguisher_comes_near_the_score_written_by_hand() -> None:
     by_hand = audit(SCREENED, SmallMargin(learner=SCREENED), "score", games=40_000).epsilon_lower
     learned = audit(SCREENED, Mute(), LEARNED, games=40_000).epsilon_lower
@@ -89,6 +91,7 @@ def test_the_likelihood_ratio_is_the_score_of_an_adversary_that_knows_the_law(le
     assert found.levels[found.of_game] == pytest.approx(played.score, abs=2e-9)
 
 
+@pytest.mark.thorough
 def test_a_likelihood_distinguisher_certifies_no_more_than_the_exact_loss() -> None:
     learner = PateGaussian(teachers=3, queries=8)
     truth = exact(learner, Mute(queries=8), Voting()).epsilon_at

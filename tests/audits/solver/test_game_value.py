@@ -79,6 +79,7 @@ def draw_games(rounds: int, moves: int) -> st.SearchStrategy[LinearGame]:
     )
 
 
+@pytest.mark.thorough
 @given(draw_games(3, 3))
 @settings(deadline=None)
 def test_the_value_is_that_of_the_best_of_all_adversaries(game: LinearGame) -> None:
@@ -88,6 +89,7 @@ def test_the_value_is_that_of_the_best_of_all_adversaries(game: LinearGame) -> N
     assert root.lower() == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.thorough
 @given(
     draw_games(3, 3).map(weigh_states),
     st.sampled_from([{"tolerance": 0.1}, {"knots": 1, "offsets": 1, "step": 0.3}, {"reach": 0.2}]),

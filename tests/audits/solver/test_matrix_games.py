@@ -70,6 +70,7 @@ def list_strategies(posed: PosedGame, rounds: int) -> list[tuple[float, float, B
 # --- challenge rounds ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "settings"), PREDICTORS)
 @pytest.mark.parametrize("rounds", [1, 2, 3])
 def test_the_value_is_that_of_the_best_of_all_adversaries(
@@ -130,6 +131,7 @@ def test_public_points_have_no_challenge() -> None:
 # --- states -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("halts", "rounds"), [(2, 1), (3, 2), (6, 2)])
 def test_no_mass_is_lost_in_states_that_only_the_last_round_reaches(halts: int, rounds: int) -> None:
     learner = configure_learner("between-thresholds", LINE | {"size": 5, "epsilon": 1.0, "halts": halts})
@@ -144,6 +146,7 @@ def test_no_mass_is_lost_in_states_that_only_the_last_round_reaches(halts: int, 
             measures = [part for parts in after for part in parts[:, ~game.halts].reshape(-1, len(start))]
 
 
+@pytest.mark.thorough
 def test_states_that_no_game_reaches_do_not_blur_the_bounds() -> None:
     """A learner that halts for the sixth time is in none of its last states within two rounds."""
     samples = SAMPLE, SAMPLE.replace_one(0, 2.0, 1)
@@ -240,6 +243,7 @@ def test_too_many_hidden_states_are_refused() -> None:
 # --- online learners ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "settings"), ONLINE)
 @pytest.mark.parametrize("rounds", [1, 2, 3])
 def test_the_value_online_is_that_of_the_best_of_all_adversaries(
@@ -250,6 +254,7 @@ def test_the_value_online_is_that_of_the_best_of_all_adversaries(
     compare_with_best(online_game(learner, rounds)[0], best)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "settings"), ONLINE)
 def test_the_exact_loss_of_the_strategy_online_is_the_lower_bound(
     name: str, settings: dict[str, Any]

@@ -89,6 +89,7 @@ def bound(learner: Learner, rounds: int) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("rounds", [1, 2, 3])
 @pytest.mark.parametrize("learner", GAMES, ids=lambda learner: f"{learner.name}-{learner.neighbours}")
 def test_the_value_is_that_of_the_best_of_all_adversaries(learner: Any, rounds: int) -> None:
@@ -190,6 +191,7 @@ class ForgetfulAlarm(CountAlarm):
         return lambda records: publish(records) * next(rounds, 0.0)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("learner", "message"),
     [

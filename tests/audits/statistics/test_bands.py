@@ -72,6 +72,7 @@ def test_epsilon_and_delta_are_the_largest_over_events_and_directions(laplace: B
     assert laplace.deltas(np.array([6 * delta]))[0] == pytest.approx(max(0.0, by_world.max()))
 
 
+@pytest.mark.thorough
 def test_epsilon_and_delta_are_two_views_of_one_region(laplace: Band) -> None:
     deltas = np.array([0.0, 0.02, 0.1])
     epsilons = laplace.epsilons(deltas)
@@ -215,11 +216,13 @@ def check_coverage(make: Callable[[CountBounds], Band], rng: np.random.Generator
     check_errors(missed, SEEDS, level=LEVEL, rate=RATE)
 
 
+@pytest.mark.thorough
 @statistical(rate=RATE)
 def test_the_band_misses_no_more_often_than_it_says(rng: np.random.Generator) -> None:
     check_coverage(honest, rng)
 
 
+@pytest.mark.thorough
 @statistical(rate=RATE)
 @pytest.mark.parametrize(
     "make", [one_world_s_error_in_each, one_event_at_a_time, one_order_statistic_too_low]
@@ -249,6 +252,7 @@ def counter_of(scores: np.ndarray, blocks: int) -> ThresholdCounter:
     return ranks
 
 
+@pytest.mark.thorough
 @given(blocks=BLOCKS)
 def test_few_scores_are_counted_exactly_at_every_threshold(blocks: list[list[tuple[float, float]]]) -> None:
     ranks = ThresholdCounter()

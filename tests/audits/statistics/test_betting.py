@@ -217,6 +217,7 @@ def test_constant_scores_show_nothing(score: float, size: int) -> None:
     assert (test.epsilon_lower, test.log_evidence, test.pairs) == (0.0, 0.0, 20 * size)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scores", [(0.0, 1.0), (-math.inf, math.inf)])
 def test_blocks_of_one_pair_and_of_none(scores: tuple[float, float]) -> None:
     test = betting()
@@ -343,6 +344,7 @@ def test_the_ceiling_is_what_perfect_separation_gets(sizes: list[int], delta: fl
     assert abs(found - test.epsilon_lower) <= 0.01 + 1e-9
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("sizes", "points", "step"),
     [([4_096] * 120, 0, 0.0), *(([100] * 30 + [50], points, 0.011) for points in (0, 7, 40))],

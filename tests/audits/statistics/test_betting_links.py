@@ -50,6 +50,7 @@ def test_a_small_loss_shows_in_fewer_pairs_where_noise_is_shared(rng: np.random.
     assert 2 * statistics.median(linked) < statistics.median(apart)
 
 
+@pytest.mark.thorough
 @given(blocks=BLOCKS)
 def test_every_cell_has_a_chance_whatever_was_seen(blocks: list[list[tuple[float, float]]]) -> None:
     seen = [block_of(pairs) for pairs in blocks]
@@ -75,6 +76,7 @@ def test_the_overlap_is_the_one_that_was_seen() -> None:
     assert opposed == pytest.approx(0.0, abs=1e-3)
 
 
+@pytest.mark.thorough
 @given(blocks=BLOCKS)
 def test_joined_blocks_count_what_each_counted(blocks: list[list[tuple[float, float]]]) -> None:
     whole = join_blocks(block_of(pairs) for pairs in blocks)
@@ -105,6 +107,7 @@ def test_cells_and_kinds_are_those_of_counting_one_by_one(blocks: list[list[tupl
     assert np.array_equal(kinds[1], expected.reshape(-1, 4, 4).sum(axis=1))
 
 
+@pytest.mark.thorough
 @given(blocks=BLOCKS)
 def test_every_cell_of_a_couple_has_a_chance_and_the_margins_are_right(
     blocks: list[list[tuple[float, float]]],

@@ -57,6 +57,7 @@ def test_every_method_has_its_row(normal: dict[str, Estimate]) -> None:
     assert values["band, at ε = 0.5"] < 0.23841
 
 
+@pytest.mark.thorough
 def test_rows_say_what_is_certified(normal: dict[str, Estimate]) -> None:
     for row in normal.values():
         assert row.certified == (not row.method.endswith("if Gaussian"))
@@ -151,6 +152,7 @@ def added() -> Iterator[None]:
     ESTIMATORS[:] = shipped
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("added")
 def test_an_added_estimator_has_its_row_in_every_report(tmp_path: Path) -> None:
     text = AUDIT.text("--estimators", "--html", tmp_path / "run.html")

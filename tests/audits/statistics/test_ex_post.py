@@ -42,6 +42,7 @@ def count_refuted(audits: int) -> int:
     return sum(audit(seed).refuted for seed in range(audits))
 
 
+@pytest.mark.thorough
 def test_a_true_odometer_is_rarely_refuted() -> None:
     assert count_refuted(100) <= binom.ppf(1 - 1e-6, 100, 0.05)
 
@@ -51,6 +52,7 @@ def test_true_odometers_are_refuted_at_most_as_often_as_stated() -> None:
     assert count_refuted(10_000) <= binom.ppf(1 - 1e-6, 10_000, 0.05)
 
 
+@pytest.mark.thorough
 def test_half_of_the_loss_is_refuted_within_two_thousand_games() -> None:
     results = [audit(seed, share=0.5) for seed in range(20)]
     assert all(result.refuted for result in results)

@@ -195,6 +195,7 @@ def test_faulty_bounds_are_caught_on_identical_worlds(estimate: Estimate, rng: n
         check_coverage(estimate, 0.0, rng)
 
 
+@pytest.mark.thorough
 def test_a_plug_in_reports_much_privacy_lost_by_identical_worlds(rng: np.random.Generator) -> None:
     """What coverage is for: an ε of more than 2 at δ = 1e-5 in most audits, where the truth is 0."""
     blocks = [PairCounts.of(*scores) for scores in rng.normal(size=(200, 2, PAIRS))]

@@ -168,6 +168,7 @@ def test_the_bound_errs_no_more_often_than_it_says(law: str, pairs: int, rng: np
     check_errors(errors(law, rng, pairs=pairs), AUDITS, level=LEVEL, rate=RATE)
 
 
+@pytest.mark.thorough
 @statistical(rate=RATE)
 @pytest.mark.parametrize("law", ["randomised response", "Laplace", "coupled response", "coupled Laplace"])
 def test_a_claim_a_third_below_the_truth_is_refuted(law: str, rng: np.random.Generator) -> None:
@@ -176,6 +177,7 @@ def test_a_claim_a_third_below_the_truth_is_refuted(law: str, rng: np.random.Gen
         check_errors(errors(law, rng, pairs=1_000, audits=FEWER, epsilon=0.67), FEWER, level=LEVEL, rate=RATE)
 
 
+@pytest.mark.thorough
 @statistical(rate=RATE)
 @pytest.mark.parametrize(
     ("kind", "law"),

@@ -226,6 +226,7 @@ def test_the_bound_errs_no_more_often_than_it_says(law: str, pairs: int, rng: np
     check_bounds(errors(LAWS[law], rng, pairs=pairs))
 
 
+@pytest.mark.thorough
 @statistical(rate=RATE)
 @pytest.mark.parametrize(
     ("kind", "law", "blocks"),
@@ -243,6 +244,7 @@ def test_bounds_that_forget_delta_or_reuse_games_are_caught(
         check_bounds(errors(LAWS[law], rng, pairs=400, kind=kind, blocks=blocks))
 
 
+@pytest.mark.thorough
 @statistical(rate=2 * RATE)
 @pytest.mark.parametrize("kind", [HeldOutEstimator, Generous])
 def test_each_limit_errs_at_half_the_rate(kind: type[HeldOutEstimator], rng: np.random.Generator) -> None:

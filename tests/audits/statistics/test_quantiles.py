@@ -137,11 +137,13 @@ def race(confidence: float, games: int = 50) -> Race:
     return plan_online_race(players, rounds=400, games=games, marks=10, confidence=confidence)
 
 
+@pytest.mark.thorough
 @statistical(rate=RATE)
 def test_all_limits_of_a_race_hold_together(rng: np.random.Generator) -> None:
     check_together(race(1 - ERROR), rng)
 
 
+@pytest.mark.thorough
 @statistical(rate=RATE)
 def test_limits_that_hold_one_by_one_do_not_hold_together(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch

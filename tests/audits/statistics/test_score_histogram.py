@@ -49,6 +49,7 @@ def test_an_event_says_what_it_is() -> None:
     assert falls(-math.inf, EVERYTHING)
 
 
+@pytest.mark.thorough
 @given(pairs=st.lists(st.tuples(ANY, ANY), max_size=20), thresholds=st.lists(ANY, min_size=1, max_size=5))
 def test_hits_are_those_of_a_count_by_hand(pairs: list[tuple[float, float]], thresholds: list[float]) -> None:
     events = Events(np.array(thresholds))
@@ -65,6 +66,7 @@ def test_hits_are_those_of_a_count_by_hand(pairs: list[tuple[float, float]], thr
 # --- the histogram while scores are few ---------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @given(blocks=st.one_of(blocks_of(FEW), blocks_of(ANY)))
 def test_few_scores_are_counted_exactly_at_every_threshold(blocks: list[list[tuple[float, float]]]) -> None:
     histogram = ScoreHistogram()
@@ -100,6 +102,7 @@ STREAMS: dict[str, Callable[[np.random.Generator, int], Scores]] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", STREAMS)
 def test_estimates_stay_close_in_every_tail_and_memory_stays_small(
     name: str, rng: np.random.Generator
@@ -143,6 +146,7 @@ def test_log_likelihood_ratios_say_how_often_events_occur(rng: np.random.Generat
     assert errors[0] < 0.85 * errors[1]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "transform",
     [

@@ -132,6 +132,7 @@ def test_a_weaker_claim_of_the_same_neighbours_may_be_tested() -> None:
 # --- what is refuted --------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_a_false_claim_fails_with_all_that_is_known_of_it() -> None:
     failure = refute(HalfTheNoise(), against=CountSwap(), seed=5)
     assert isinstance(failure, AssertionError)
@@ -148,6 +149,7 @@ def test_a_false_claim_fails_with_all_that_is_known_of_it() -> None:
     assert str(failure) == text.splitlines()[0]
 
 
+@pytest.mark.thorough
 def test_the_game_shown_has_its_scores_the_right_way_round() -> None:
     learner = LaplaceCount(epsilon=0.2)
     for seed in range(3):
@@ -173,6 +175,7 @@ def make_count(scale: float) -> Callable[..., float]:
     return lambda labels, rng: float(np.sum(labels) + scale * rng.laplace())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("learner", "against"),
     [
@@ -200,6 +203,7 @@ def test_players_that_have_no_name_are_printed_and_played_from_a_file(
     assert f'"epsilon_lower": {failure.verdict.epsilon_lower!r}' in again.stdout
 
 
+@pytest.mark.thorough
 def test_what_a_replay_reads_is_saved_where_the_user_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -217,6 +221,7 @@ def test_what_a_replay_reads_is_saved_where_the_user_says(
     assert not Path("none.py").exists()
 
 
+@pytest.mark.thorough
 def test_a_referee_that_no_command_names_is_replayed_by_python(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -257,6 +262,7 @@ def test_the_first_adversary_that_refutes_ends_the_test() -> None:
     assert len(failure.outcome.verdicts) == 1
 
 
+@pytest.mark.thorough
 def test_a_broken_learner_is_known_to_be_broken() -> None:
     refutation = assert_refuted(HalfTheNoise(), against="count-swap", budget="long")
     assert refutation.verdict.games < 50_000
@@ -277,6 +283,7 @@ def test_failures_cross_process_boundaries() -> None:
 # --- errors and budgets -----------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @statistical(rate=1e-6)
 def test_adversaries_share_the_error() -> None:
     outcome = assert_private(LaplaceCount(), against=["count-swap"] * 2, error=1e-6, budget="quick")
@@ -301,6 +308,7 @@ def test_an_error_is_a_probability(error: float, against: str | None) -> None:
         assert_private(LaplaceCount(), against=against, error=error)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
 def test_games_that_are_needed_are_enough_and_hardly_more(epsilon: float) -> None:
     needed = games_needed(attrs.evolve(ONE, epsilon=epsilon), error=1e-6, until_refuted=True)

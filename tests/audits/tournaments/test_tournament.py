@@ -80,6 +80,7 @@ def test_every_pair_is_a_cell_or_is_listed_with_the_reason() -> None:
     assert {reason for *_, reason in tournament.unmatched} == {"they play no protocol in common"}
 
 
+@pytest.mark.thorough
 def test_a_seed_depends_on_the_names_of_the_pair_only() -> None:
     few = plan("laplace-count", against=("count-swap",))
     seeds = {str(cell): cell.seed for cell in plan().cells}
@@ -136,6 +137,7 @@ def test_the_line_of_an_audit_repeats_its_figures(small: TournamentResult) -> No
         assert again["refuted"] == row.result.refuted
 
 
+@pytest.mark.thorough
 def test_the_line_of_a_race_repeats_its_figures(small: TournamentResult) -> None:
     row = next(row for row in small.rows if str(row.cell) == "soa against shattered-tree")
     again = Command().json(*shlex.split(row.cell.command)[1:])
@@ -191,6 +193,7 @@ def test_an_adversary_from_a_file_is_ranked_among_the_others(plugin: Path) -> No
     assert ranks == places
 
 
+@pytest.mark.thorough
 def test_players_may_be_objects() -> None:
     from adversaries.release.point_swap import CountSwap
     from learners.releases.counts import LaplaceCount
@@ -202,6 +205,7 @@ def test_players_may_be_objects() -> None:
     assert {row.cell.command for row in result.rows} == {""}
 
 
+@pytest.mark.thorough
 def test_a_game_with_too_many_numbers_is_refused() -> None:
     @attrs.frozen
     class Long(Adversary):

@@ -69,6 +69,7 @@ def test_everlasting_predictors_answer_too() -> None:
     assert not figures.broken
 
 
+@pytest.mark.thorough
 def test_the_printed_rule_fails_if_errors_are_rare_and_everywhere() -> None:
     fair, printed = (extract(WRONG, as_printed=kind, asked=2_000) for kind in (False, True))
     assert fair.error.median < 0.25

@@ -83,6 +83,7 @@ def test_expected_margins_follow_the_distribution_of_minimisers(rng) -> None:
     assert (found.majority_limit == (exact >= 0.5))[clear].all()
 
 
+@pytest.mark.thorough
 @given(st.integers(1, 400), st.floats(0.001, 0.5))
 def test_the_error_of_a_vote_is_below_hoeffdings_bound(teachers: int, xi: float) -> None:
     error = vote_error(0.5 - xi, teachers)

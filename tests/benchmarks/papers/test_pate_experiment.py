@@ -99,6 +99,7 @@ def test_sizes_are_those_of_the_papers_table_3(
     assert (plan.count_answers(ACTIVE_FREE), plan.count_answers(FREE)) == (budget, public)
 
 
+@pytest.mark.thorough
 def test_the_first_split_of_mushroom_has_the_figures_of_before() -> None:
     mushroom = load_one_hot(DATA / "mushroom.csv.gz", y="Poisonous/Edible")
     teacher = Teacher.from_text("Perceptron:117")
@@ -110,6 +111,7 @@ def test_the_first_split_of_mushroom_has_the_figures_of_before() -> None:
     assert np.trace(confusions, axis1=1, axis2=2).tolist() == [1424, 1301, 1169, 1084, 1434]
 
 
+@pytest.mark.thorough
 def test_a_split_depends_on_seed_and_index_alone_and_a_row_on_no_other(experiment: PateExperiment) -> None:
     answers, confusions = experiment.play_split(1)
     assert (experiment.play_split(1)[1] == confusions).all()
@@ -145,6 +147,7 @@ def test_the_parts_of_a_split_are_a_partition_of_the_data(experiment: PateExperi
     assert sorted(np.concatenate(seen[: teachers + 1])[:, 0]) == list(range(EXAMPLES))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("row", ROWS[2:], ids=str)
 def test_students_learn_the_same_from_counted_votes_as_from_the_learner(
     experiment: PateExperiment, row: Row
@@ -214,6 +217,7 @@ def test_confusion_counts_pairs() -> None:
     assert count_confusion(labels, predicted).tolist() == [[1, 1], [1, 2]]
 
 
+@pytest.mark.thorough
 @settings(max_examples=25)
 @given(hnp.arrays(np.int64, (3, 2, 2), elements=st.integers(0, 9)))
 def test_measures_equal_those_of_scikit_learn(confusions: np.ndarray) -> None:

@@ -25,6 +25,7 @@ SIZES: dict[str, Any] = {
 }
 
 
+@pytest.mark.thorough
 def test_chosen_queries_move_the_next_round_of_v2_only() -> None:
     learners = [("v2", EverlastingV2(**SIZES)), ("fresh", EverlastingFresh(**SIZES))]
     doses = {"aims": ("crowd", "repeat"), "fractions": (0.0, 0.9)}

@@ -46,6 +46,7 @@ TIED = Sample([0.5, 0.5], [0, 1], [2_001, 2_001])
 # --- what it claims ---------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("spec", BOTH, ids=lambda spec: spec.counter)
 def test_the_default_keeps_the_theorem(spec: EverlastingCounter) -> None:
     assert spec.claim.epsilon <= 1
@@ -59,6 +60,7 @@ def test_the_default_keeps_the_theorem(spec: EverlastingCounter) -> None:
         assert spec.stopping_count(index) > spec.halts_in_round(index) / 2
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("spec", BOTH, ids=lambda spec: spec.counter)
 def test_the_claim_by_hand(spec: EverlastingCounter) -> None:
     through = 1 + log(1 + spec.rate_run * (exp(3) - 1))
@@ -137,6 +139,7 @@ BEHIND = attrs.evolve(SMALL, delta=0.9)  # so that the chance of a hard stop, 0.
 
 
 # 40,000 games; a learner whose count lags behind twice as often fails but with chance 1e-9.
+@pytest.mark.thorough
 @pytest.mark.statistical(rate=1e-9)
 @pytest.mark.parametrize(("closer", "holds"), [(0, True), (6, False)])
 def test_the_count_is_seldom_too_late(closer: int, holds: bool) -> None:

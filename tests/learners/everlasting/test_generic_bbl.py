@@ -128,6 +128,7 @@ def test_a_single_round_does_not_touch_queries() -> None:
 # --- sizes for data of the user's ------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("size", [5_000, 32_561, 1_000_000])
 @pytest.mark.parametrize("spec", [EverlastingV1(), EverlastingV2(), EverlastingCounter()])
 def test_specs_fit_themselves_to_smaller_samples(spec: GenericBBL, size: int) -> None:
@@ -345,6 +346,7 @@ def test_answers_are_cuts_of_the_votes(spec: GenericBBL, rng: np.random.Generato
     assert np.array_equal(labels, votes >= state.cuts)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("spec", [EverlastingV1, EverlastingV2])
 @pytest.mark.parametrize(
     "concepts", [Halfspaces(2, 0.1), Boxes(2), Stumps(2), Halfplanes()], ids=lambda c: c.name

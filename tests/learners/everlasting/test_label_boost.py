@@ -76,6 +76,7 @@ def run_law(naive: NaiveClass, examples: list[Example]) -> dict[Labelling, float
     return {tuple(row): chances[0][place] for row, place in zip(rows, held, strict=True)}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=25)
 @given(data=st.data())
@@ -179,6 +180,7 @@ def test_labels_cost_what_one_point_adds(labels: tuple[int, ...]) -> None:
     assert label_boost_exact_guarantee(0.0, labelled=False).epsilon == pytest.approx(math.log(4))
 
 
+@pytest.mark.thorough
 def test_labels_of_a_bolder_selection_break_lemma_5_1(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generic_bbl_state, "SELECTION_EPSILON", 4.0)
     assert worst_loss(tiny("intervals", 4), 3, run_law) > 3

@@ -250,6 +250,7 @@ def test_the_worst_case_is_reached() -> None:
 ALL = [EverlastingV1(), EverlastingV2(), EverlastingCounter(), EverlastingFresh()]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("rounds", [1, 3, 5])
 @pytest.mark.parametrize("spec", ALL, ids=lambda spec: spec.name)
 def test_every_round_has_what_it_needs(spec: GenericBBL, rounds: int) -> None:
@@ -275,6 +276,7 @@ def test_what_is_kept_stays() -> None:
     assert found.answers is None
 
 
+@pytest.mark.thorough
 def test_claims_are_what_is_run() -> None:
     v2 = EverlastingV2().with_practical_constants()
     assert 1e4 < v2.claim.epsilon < 1e6
@@ -298,6 +300,7 @@ def test_what_one_nat_would_take() -> None:
     assert 2e9 < teachers < 3e9
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("concepts", [Thresholds(), RealIntervals(), Boxes(2)], ids=str)
 @statistical(rate=1e-7)
 def test_a_teacher_errs_more_with_a_chance_of_one_in_sixteen(

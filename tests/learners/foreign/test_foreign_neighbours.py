@@ -76,6 +76,7 @@ def test_users_are_a_coordinate_or_a_function() -> None:
     assert numbers.users_of(np.array([3.0, 4.0])).tolist() == [3, 4]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("users", [-1, 0, pair_up])
 def test_adversaries_and_the_search_add_users(users: Any) -> None:
     learner = attrs.evolve(OF_USERS, users=users)

@@ -386,6 +386,7 @@ def unseeded(ones: int, games: int) -> np.ndarray:
     return ones + np.random.default_rng().laplace(size=games)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("function", "settings", "found"),
     [
@@ -416,6 +417,7 @@ def test_only_what_can_be_aligned_may_be() -> None:
     assert not Function(function=with_system_generator).common_random_numbers
 
 
+@pytest.mark.thorough
 def test_a_learner_without_privacy_falls_after_fewer_games_with_common_random_numbers() -> None:
     def audit(**settings: Any) -> int:
         learner = Function(function=shared, receives="ones", vectorised=True, **settings)

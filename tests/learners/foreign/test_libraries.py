@@ -235,6 +235,7 @@ def test_a_maker_that_fails_is_named() -> None:
         Diffprivlib(make=Mechanism).claim
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "learner",
     [wrap_measurement(), Diffprivlib(make=partial(Mechanism, epsilon=1.0))],

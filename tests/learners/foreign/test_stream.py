@@ -247,6 +247,7 @@ def test_bad_input_is_refused(make: Any, message: str) -> None:
         make()
 
 
+@pytest.mark.thorough
 def test_batches_with_lists_of_other_lengths_are_compared_by_the_same_columns() -> None:
     learner = configure(audits.stream(Lists), st.integers(0, 1))
     moves = Arrive(Records([0] * 12), Records([1] + [0] * 11))

@@ -78,6 +78,7 @@ class OneGame:
             self.start()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("cached", "updates"), [(1, 40), (3, 4), (6, 9)])
 def test_one_game_equals_the_naive_reference(cached: int, updates: int) -> None:
     restarts = 0
@@ -241,6 +242,7 @@ def test_no_adaptive_adversary_exceeds_the_claim(sizes: dict[str, int], rate: fl
             assert law.worst(claim.epsilon / 3, examples) > claim.delta
 
 
+@pytest.mark.thorough
 def test_random_streams_do_not_exceed_the_claim(rng: np.random.Generator) -> None:
     """Three coordinates, four rounds, all points of {-1, 0, 1}³, the example of any round replaced."""
     learner = DpWinnow(
@@ -262,6 +264,7 @@ def test_random_streams_do_not_exceed_the_claim(rng: np.random.Generator) -> Non
     assert worst > 0.1
 
 
+@pytest.mark.thorough
 @statistical(rate=2 * RATE)
 def test_the_enumerated_distribution_is_that_of_the_learner(rng: np.random.Generator) -> None:
     """Against an adaptive adversary, which chooses the point where the counts shown differ most."""
@@ -314,6 +317,7 @@ def draw_from_pool(points: np.ndarray, labels: np.ndarray, rounds: int) -> Scrip
     return Scripted(moves)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("cached", [None, 1])
 def test_theorem_4_5_fails_with_probability_at_most_beta(cached: int | None) -> None:
     """In 400 games with a non-vacuous bound, no more fail than a binomial of β allows at level 1e-9."""

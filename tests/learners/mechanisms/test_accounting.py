@@ -45,6 +45,7 @@ def adaptive_loss(draws: int, width: float, epsilon: np.ndarray) -> np.ndarray:
     return best
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("draws", [1, 5, 100, 3_000])
 @pytest.mark.parametrize("slack", [1e-9, 1e-6, 1e-2, 0.3])
 def test_draws_lose_no_more_than_is_told(draws: int, slack: float) -> None:
@@ -55,6 +56,7 @@ def test_draws_lose_no_more_than_is_told(draws: int, slack: float) -> None:
             assert independent_loss(draws, width, chance, told.epsilon) <= told.delta * (1 + 1e-9) + 1e-14
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("draws", [1, 2, 3])
 def test_nor_do_draws_that_are_chosen_by_those_before(draws: int) -> None:
     for width in (0.1, 1.0, 3.0):
@@ -86,6 +88,7 @@ def test_what_it_gains() -> None:
     assert other == pytest.approx(0.900, abs=2e-3)
 
 
+@pytest.mark.thorough
 @settings(max_examples=100, derandomize=True)
 @given(
     draws=st.integers(1, 10**7), epsilon=st.floats(0.01, 20), slack=st.sampled_from([0.0, 1e-9, 1e-6, 0.1])

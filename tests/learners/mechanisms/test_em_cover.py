@@ -88,6 +88,7 @@ def test_choices_with_another_rate_would_be_noticed(rng: np.random.Generator) ->
         check_counts(counts, list(law.values()), rate=RATE, effect=0.01, power=1 - 1e-8)
 
 
+@pytest.mark.thorough
 @given(st.integers(0, 2**32 - 1))
 def test_states_hold_what_each_game_has_left(seed: int) -> None:
     rng = np.random.default_rng(seed)

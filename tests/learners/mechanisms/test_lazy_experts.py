@@ -78,6 +78,7 @@ def test_without_draws_nothing_is_paid() -> None:
     assert cost(9, LazyParameters(rate=1.0, redraw=0.0, max_draws=0), slack=1e-6) == (0, 0)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("rounds", [2, 30, 1_000, 50_000])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
 def test_the_largest_rate_is_paid_for_and_games_rarely_run_out(rounds: int, epsilon: float) -> None:

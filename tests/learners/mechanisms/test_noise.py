@@ -30,6 +30,7 @@ from learners.mechanisms.noise import (
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("count", [0, 1, 4])
 def test_a_hidden_noise_below_x_and_above_others(count: int) -> None:
     values, scale, hidden = np.array([-1.0, 2.0, 0.5, 0.5])[:count], 1.5, 2.0
@@ -145,18 +146,21 @@ def test_sigma_is_the_least_that_will_do(epsilon: float, delta: float) -> None:
     assert doubled == pytest.approx(2 * sigma, rel=1e-9)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scale", [1.0, 0.02, 300.0])
 @statistical(rate=2 * RATE)
 def test_noise_follows_the_law(rng: np.random.Generator, scale: float) -> None:
     check_laplace_law(rng, scale=scale)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("bits", [np.random.PCG64, np.random.PCG64DXSM, np.random.Philox])
 @statistical(rate=2 * RATE)
 def test_every_generator_of_64_bit_words_will_do(bits: Any) -> None:
     check_laplace_law(np.random.Generator(bits(20)))
 
 
+@pytest.mark.thorough
 @statistical(rate=RATE)
 def test_small_fills_follow_the_law(rng: np.random.Generator) -> None:
     table = np.empty((120_000, 3))

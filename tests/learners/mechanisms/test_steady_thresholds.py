@@ -63,6 +63,7 @@ def test_it_halts_after_as_many_tops_as_it_is_set_for(rng: np.random.Generator) 
     check_counts(np.bincount(time, minlength=13), [*law, 1 - law.sum()], effect=0.012, **SURE)
 
 
+@pytest.mark.thorough
 @settings(max_examples=100, derandomize=True)
 @given(
     values=st.lists(st.floats(0, 1), min_size=1, max_size=12),
@@ -179,6 +180,7 @@ def delta_of_halting_time(epsilon: float, *, halts: int, h: float, value: float,
     return float(np.maximum(one - math.exp(epsilon) * other, 0).sum())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("halts", "h", "most"), [(1, 0.05, 1.5), (16, 0.05, 1.25), (128, 0.013, 1.2)])
 @pytest.mark.parametrize("slack", [1e-4, 1e-6])
 def test_halting_times_keep_the_cost_and_come_near_it(

@@ -41,6 +41,7 @@ ANSWERS = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("family", "change", "queries"), ANSWERS, ids=lambda value: str(value)[:12])
 @statistical(rate=RATE)
 def test_answers_follow_the_law(
@@ -58,6 +59,7 @@ def test_transcripts_with_two_halts_follow_the_law(rng: np.random.Generator, fam
     family.check(rng)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.kind.__name__)
 @statistical(rate=2 * RATE)
 def test_neighbouring_games_are_independent_and_halt_by_the_law(

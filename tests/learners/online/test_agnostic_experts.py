@@ -59,6 +59,7 @@ def test_the_claim_of_lazy_draws_follows_their_parameters() -> None:
     assert costly.claim.epsilon > 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("draws", [FRESH, LAZY])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0, 1_000.0])
 def test_the_rate_is_the_best_that_epsilon_allows(draws: str, epsilon: float) -> None:
@@ -151,6 +152,7 @@ def check_games(learner: AgnosticExperts, law: dict) -> None:
     check_counts(observed, [law[cell] for cell in cells], effect=0.01, **SURE)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("draws", [FRESH, LAZY])
 @statistical(rate=RATE)
 def test_games_follow_the_law(draws: str) -> None:
@@ -158,6 +160,7 @@ def test_games_follow_the_law(draws: str) -> None:
     check_games(learner, law_of(learner, PLAYED))
 
 
+@pytest.mark.thorough
 @statistical(rate=2 * RATE)
 def test_games_with_other_counters_is_detected() -> None:
     """Less noise with the same threshold on occurrences."""
@@ -165,6 +168,7 @@ def test_games_with_other_counters_is_detected() -> None:
         check_games(TINY, law_of(attrs.evolve(TINY, share=0.8, threshold=0.8), PLAYED))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("draws", [FRESH, LAZY])
 @pytest.mark.parametrize("share", [0.05, 0.5])
 @pytest.mark.parametrize("threshold", [0.2, 1.0])
@@ -217,6 +221,7 @@ def test_the_bound_by_hand() -> None:
     assert (bound.of, bound.beta) == (REGRET, None)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("draws", [FRESH, LAZY])
 @pytest.mark.parametrize("epsilon", [4.0, 20.0])
 def test_the_bound_is_kept_on_average(draws: str, epsilon: float) -> None:

@@ -28,6 +28,7 @@ KINDS: list[ConceptClass] = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", REFERENCES)
 @given(
     matrix=arrays.arrays(bool, st.tuples(st.integers(1, 8), st.integers(1, 4))),

@@ -141,6 +141,7 @@ def test_fresh_draws_nearly_attain_their_claim() -> None:
     assert max(view_delta(a, b, 0.95 * claim) for a, b in itertools.permutations(laws)) > 0
 
 
+@pytest.mark.thorough
 @settings(max_examples=40)
 @given(
     seed=st.integers(0, 10**6),
@@ -230,6 +231,7 @@ def test_lazy_games_that_draw_more_often_is_detected(rng: np.random.Generator) -
         check_lazy(rng, 9, redraw=0.3)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("sets", SETS)
 @pytest.mark.parametrize(
     ("rounds", "lazy"),

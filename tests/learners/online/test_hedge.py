@@ -30,6 +30,7 @@ def examples_of(seed: int, games: int, rounds: int, points: int) -> tuple[np.nda
     return rng.integers(points, size=(rounds, games)), rng.integers(2, size=(rounds, games))
 
 
+@pytest.mark.thorough
 @given(matrix=CLASSES, seed=SEEDS)
 def test_weighted_majority_weighs_by_mistakes(matrix: np.ndarray, seed: int) -> None:
     learner = WeightedMajority(concepts=FiniteClass(matrix), rounds=9)
@@ -99,6 +100,7 @@ def test_some_expert_is_as_good_as_the_best_concept(matrix: np.ndarray, seed: in
     assert min(expert.mistakes for expert in experts) <= (matrix[:, x] != y).sum(axis=1).min()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "learner",
     [
@@ -128,6 +130,7 @@ def third_round(learner, games: int) -> tuple[np.ndarray, np.ndarray]:  # type: 
     return state.law[0], shown.concepts
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("rate", [0.03, 2.5])
 def test_weights_stay_exact_in_long_games(rate: float) -> None:
     """A thousand rounds against one concept, a thousand against the other, against logarithms."""
@@ -166,6 +169,7 @@ def test_very_small_weights_are_raised_and_zero_weights_stay_zero() -> None:
     assert weights.values.tolist() == [[2.0**399, 2.0**-1000, 0.0]]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", EVERY)
 @settings(max_examples=60)
 @given(matrix=CLASSES, seed=SEEDS, rounds=st.integers(1, 30))

@@ -250,6 +250,7 @@ def sets_of(candidates: list[np.ndarray], game: int) -> list[list[list[int]]]:
     return [[np.flatnonzero(row).tolist() for row in told[game]] for told in candidates]
 
 
+@pytest.mark.thorough
 @settings(max_examples=60)
 @given(
     concepts=st.sampled_from(CLASSES),

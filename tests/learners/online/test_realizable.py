@@ -293,6 +293,7 @@ def test_it_finds_the_concept_after_few_mistakes(points: int) -> None:
     assert np.median(played.mistakes) <= 3 * learner.effective_nodes
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("concepts", "base", "proper", "depth"),
     [
@@ -325,6 +326,7 @@ def test_a_base_makes_it_proper_or_not(
     assert len(published) > 2
 
 
+@pytest.mark.thorough
 def test_a_halted_game_keeps_its_last_function(rng: np.random.Generator) -> None:
     learner = RealizableLearner(
         concepts=Thresholds(range(4)), nodes=8, rounds=3_000, epsilon=20.0, patience=0.1, frequent=1.0

@@ -357,6 +357,7 @@ def test_synthetic_examples_are_in_random_order(rng: np.random.Generator) -> Non
     check_mean(apart, 0, bounds=(-1, 1), rate=1e-8, effect=0.2, power=1 - 1e-8)
 
 
+@pytest.mark.thorough
 @statistical(rate=1e-8)
 def test_concepts_are_drawn_by_hedge_on_a_random_sequence(rng: np.random.Generator) -> None:
     """Two sequences of one example each; the distribution of the next concept is computed by hand."""

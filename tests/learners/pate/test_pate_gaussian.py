@@ -70,6 +70,7 @@ def test_the_distribution_is_that_of_normal_noise_and_a_tie_is_a_fair_coin(spec:
     assert exact_views(attrs.evolve(EVEN, queries=1), [4])["1"] == 0.5
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("queries", "share"), [(1, 0.71), (3, 0.46), (6, 0.36)])
 def test_an_exact_audit_attains_a_share_of_the_claim(queries: int, share: float) -> None:
     """Only a share of the claimed δ is attained, since answers are bits and the claim is for numbers."""
@@ -98,6 +99,7 @@ def test_a_plain_game_equals_a_batch() -> None:
     assert state.halted.all()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("spec", [SMALL, EVEN, PateGaussian()], ids=["small", "even", "default"])
 def test_it_conforms_and_supports_common_random_numbers(spec: PateGaussian) -> None:
     assert spec.common_random_numbers

@@ -37,6 +37,7 @@ UNEVEN = Sample([0, 1, 2, 3, 1], [0, 1, 0, 1, 0], [3, 2, 2, 3, 1])
 CONSTANT = Minimiser(FiniteClass([[0] * 14, [1] * 14]))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "learner",
     [
@@ -229,6 +230,7 @@ def test_an_exact_audit_refutes_the_slip_alone(kind: type[Any], epsilon: float) 
     assert exact(learner, swap, Release()).refuted == issubclass(kind, PaysForOneAnswer)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("place", range(5))
 @pytest.mark.parametrize("kind", [LINE, Minimiser(Points(range(4)))])
 def test_no_replaced_example_refutes_the_claim(kind: Minimiser, place: int) -> None:

@@ -233,6 +233,7 @@ def test_it_supports_common_random_numbers_with_one_unstable_answer_only() -> No
 ASKED_ABOVE = st.lists(st.tuples(st.integers(5, 8), st.integers(0, 1)), min_size=1, max_size=5)
 
 
+@pytest.mark.thorough
 @settings(max_examples=40)
 @given(asked=ASKED_ABOVE, unstable=st.integers(1, 4))
 def test_a_kept_threshold_costs_less_than_fresh_ones(asked: list[tuple[int, int]], unstable: int) -> None:

@@ -67,6 +67,7 @@ def test_the_printed_one_claims_lemma_45() -> None:
     assert claim.epsilon == pytest.approx(64 * log(1e4) / 100)
 
 
+@pytest.mark.thorough
 @settings(max_examples=60)
 @given(
     asked=st.lists(st.tuples(st.integers(0, 8), st.integers(0, 1)), min_size=1, max_size=5),
@@ -121,6 +122,7 @@ GAUSSIAN = PateGaussian(teachers=9, queries=3, sigma=1.5)
 NEAR = DistanceToInstability(teachers=9, queries=3, epsilon=0.8, threshold=2.0)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("spec", "other", "asked", "votes"),
     [
@@ -141,6 +143,7 @@ def test_answers_follow_the_distribution_and_not_another(
         check_views(seen, exact_views(other, votes), rate=RATE, effect=0.01)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("spec", [SVT, SMALL, PRINTED], ids=lambda spec: spec.name)
 @statistical(rate=2 * RATE)
 def test_batches_and_plain_games_follow_the_distribution(spec: Screening, rng: np.random.Generator) -> None:
@@ -201,6 +204,7 @@ def test_lemma_45_is_false_for_small_epsilon(epsilon: float, at: float, times: f
     assert not exactly(correct, asks(30), Voting()).refuted
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
 def test_for_large_epsilon_its_claim_holds(epsilon: float) -> None:
     assert not exactly(law_of_printed(epsilon, 1e-9, 40), asks(40), Voting()).refuted
@@ -272,6 +276,7 @@ def test_a_batch_equals_plain_games_and_halts() -> None:
     assert not state.predict(np.zeros(2)).any()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("spec", [NEAR, EVEN, DistanceToInstability()], ids=["small", "even", "default"])
 def test_it_conforms_and_supports_common_random_numbers(spec: DistanceToInstability) -> None:
     assert spec.common_random_numbers

@@ -106,6 +106,7 @@ def plain_forced(student: ForcedLabelStudent, matrix: np.ndarray, points: np.nda
     return asked
 
 
+@pytest.mark.thorough
 @given(st.integers(0, 10_000), st.sampled_from([0.05, 0.5, 2.0]))
 @settings(max_examples=60)
 def test_forced_labels_equal_an_enumeration_of_all_concepts(seed: int, constant: float) -> None:

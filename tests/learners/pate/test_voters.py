@@ -53,6 +53,7 @@ def rows_of(sample: Sample) -> list[tuple[float, int]]:
     return list(zip(points.astype(float).tolist(), labels.tolist(), strict=True))
 
 
+@pytest.mark.thorough
 @given(samples(), st.integers(1, 8), st.integers(0, 3))
 def test_parts_equal_a_plain_division(sample: Sample, size: int, split: int) -> None:
     size = min(size, sample.size)
@@ -60,6 +61,7 @@ def test_parts_equal_a_plain_division(sample: Sample, size: int, split: int) -> 
     assert [rows_of(part) for part in parts] == plain_parts(sample, size, split)
 
 
+@pytest.mark.thorough
 @given(samples(), st.integers(1, 8), st.data())
 def test_neighbours_share_all_parts_but_one(sample: Sample, size: int, data: st.DataObject) -> None:
     size = min(size, sample.size)
@@ -133,6 +135,7 @@ def test_fewer_examples_than_teachers_are_refused() -> None:
 # --- votes ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @given(samples(), st.integers(1, 8))
 def test_votes_are_those_of_each_teacher(sample: Sample, size: int) -> None:
     size = min(size, sample.size)
@@ -188,6 +191,7 @@ def running(games: int, spec: Voters | None = None, samples: tuple[Sample, ...] 
     return state
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "teacher", ["thresholds", "thresholds:1..8", "rectangles:4x4", "DecisionTreeClassifier:3"]
 )
@@ -219,6 +223,7 @@ def plain_ones(samples: Sequence[Sample], which: np.ndarray, x: np.ndarray) -> l
     return found
 
 
+@pytest.mark.thorough
 @settings(max_examples=50)
 @given(
     st.lists(

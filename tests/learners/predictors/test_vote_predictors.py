@@ -141,6 +141,7 @@ def law_of(learner: Learner) -> AnswerLaw:
 # --- play -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("learner", [NOISY, BETWEEN, between(2), above(2), steady(2)], ids=label_of)
 @statistical(rate=RATE)
 def test_what_is_answered_follows_the_law(learner: Learner) -> None:
@@ -310,6 +311,7 @@ VECTORS = Sample([(0, 0), (0, 1), (1, 1)], [0, 1, 1], [300, 400, 300])
 CLASSES = [DecisionLists(Variables(2)), Boxes(2)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("concepts", CLASSES, ids=lambda concepts: concepts.name)
 def test_votes_are_those_of_teachers_of_one_example(concepts: ConceptClass, rng: np.random.Generator) -> None:
     points, labels = VECTORS.rows()

@@ -54,6 +54,7 @@ def test_learners_conform(learner: Learner) -> None:
     check_learner(learner)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("learner", "wrong", "sample", "cdf"),
     [

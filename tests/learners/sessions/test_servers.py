@@ -27,6 +27,7 @@ def ask(learner: Learner, *moves: Move, games: int = 2_000) -> list[Any]:
     return list(played.replies[1:])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("learner", SERVERS, ids=str)
 def test_they_conform(learner: Learner) -> None:
     check_learner(learner)

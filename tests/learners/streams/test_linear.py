@@ -85,6 +85,7 @@ def test_the_sensitivity_of_several_rounds_is_no_less_than_the_largest(kind: str
     assert rounds > 1 or bound == pytest.approx(largest)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", FACTORISATIONS)
 def test_noise_has_the_covariance_of_the_decoder(kind: str) -> None:
     learner = LinearStream(rounds=70, factorisation=kind, sigma=2.0)  # more than one chunk

@@ -23,6 +23,7 @@ def minimise(learner: PrivateLogistic, sample: Sample) -> np.ndarray:
     return learner._minimise(sample, learner.regularisation, np.zeros((1, learner.features)))[0]
 
 
+@pytest.mark.thorough
 @given(points, labels, st.tuples(st.floats(-1, 1), st.floats(-1, 1)), st.integers(0, 1))
 def test_a_replaced_example_moves_the_minimiser_by_less_than_the_bound(
     x: list, y: list, other: tuple, label: int

@@ -100,6 +100,7 @@ def test_svt_3_with_two_halts_has_the_answers_of_its_noise(rng: np.random.Genera
 # --- sums and integrals ---------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("learner", [*EVERY, *LIVELY], ids=label)
 def test_every_output_distribution_has_mass_1(learner: CountingLearner) -> None:
     for sample in (spread(learner, 3.0), spread(learner, 20.0, falling=True)):

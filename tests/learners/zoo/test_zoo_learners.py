@@ -26,6 +26,7 @@ COMMON_RANDOM_NUMBERS = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("learner", [*EVERY, Svt2(halts=3), Svt3(halts=2)], ids=label)
 def test_every_learner_of_the_zoo_conforms(learner: CountingLearner) -> None:
     check_learner(learner, sample=spread(learner, 3.0))
@@ -58,6 +59,7 @@ EXACT = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("learner", EVERY, ids=label)
 def test_the_exact_loss_at_the_inputs_of_statdp(learner: CountingLearner) -> None:
     largest = 0.0

@@ -138,6 +138,7 @@ FRESH: list[tuple[Any, EverlastingFresh, Any, Claim | None]] = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("kind", "spec", "made", "claim"), FRESH, ids=[kind.name for kind, *_ in FRESH])
 def test_the_fresh_slip_is_refuted_and_the_learner_itself_is_not(
     kind: Any, spec: EverlastingFresh, made: Any, claim: Claim | None

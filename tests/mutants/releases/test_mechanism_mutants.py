@@ -9,6 +9,7 @@ from support.laws.mechanism_laws import POWER
 from support.statistical import expect_rejection, statistical
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: f"{mutant.name}-{mutant.check.__name__}")
 @statistical(rate=2 * (1 - POWER))
 def test_mutant_is_caught(mutant: Mutant, rng: np.random.Generator) -> None:

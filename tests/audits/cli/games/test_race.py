@@ -53,6 +53,7 @@ def test_settings_are_for_all_for_one_or_for_the_adversary() -> None:
     assert [one["label"] for one in race["learners"]] == ["few", "many"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("beta", ["0", "0.1", "none"])
 def test_status_3_where_a_bound_falls(beta: str) -> None:
     rounds = (*AGAINST, "--rounds", "200", "--games", "300")

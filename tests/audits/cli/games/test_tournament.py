@@ -19,6 +19,7 @@ def drop_times(value):
     return [drop_times(item) for item in value] if isinstance(value, list) else value
 
 
+@pytest.mark.thorough
 def test_it_prints_the_pairs_the_ranking_and_what_cannot_be_played() -> None:
     text = tournament.text(*SMALL)
     assert "laplace-count  count-swap" in text

@@ -49,6 +49,7 @@ def test_a_tight_claim_stands() -> None:
     assert (found.epsilon_at.delta, found.epsilon_at.middle) == (0, pytest.approx(1, abs=1e-12))
 
 
+@pytest.mark.thorough
 def test_a_claim_that_is_a_little_too_small_falls() -> None:
     assert exact(LaplaceCounter(epsilon=0.999), CountSwap(), Release()).refuted
     assert audit_swap(Predicting(telling_coin, epsilon=0.81)).refuted
@@ -84,6 +85,7 @@ def test_what_tells_most_comes_first() -> None:
     assert found.worst.privacy_loss == pytest.approx(math.log(0.2))
 
 
+@pytest.mark.thorough
 def test_the_report_says_it_plainly_where_nothing_or_everything_leaks() -> None:
     blind = format_text(audit_swap(Predicting(lambda count: Coin(0.3))))
     assert "this adversary learns nothing." in blind
@@ -103,6 +105,7 @@ def test_the_report_of_a_learner_that_claims_nothing() -> None:
     assert json.loads(to_json(found))["claim"]["epsilon"] is None
 
 
+@pytest.mark.thorough
 def test_the_command_prints_the_figures() -> None:
     done = arena("exact", *LAPLACE, "--epsilon", "0.5", "--delta", "0.1")
     assert (done.exit_code, done.stderr) == (0, "")

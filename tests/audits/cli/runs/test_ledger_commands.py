@@ -91,6 +91,7 @@ def test_runs_lists_what_stands_how(tmp_path: Path, ledger: Path) -> None:
     assert "1,000 of 1,000 refuted, ε ≥ " in found["erm"]
 
 
+@pytest.mark.thorough
 def test_runs_for_programs(tmp_path: Path, ledger: Path) -> None:
     verdict = read_json("runs", "resume", ledger)
     (found,) = read_json("runs", "list", ledger)["runs"]

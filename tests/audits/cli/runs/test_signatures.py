@@ -50,6 +50,7 @@ def edit(path: str, statement: str, *values: object) -> None:
         database.execute(statement, values)
 
 
+@pytest.mark.thorough
 def test_a_signed_ledger_is_checked_without_playing(folder: Path) -> None:
     assert arena.text("runs", "verify", "1.ledger", "--key", "key") == (
         "All checksums and signatures of the plan, the notes and 3 blocks are correct: who wrote them had "
@@ -104,6 +105,7 @@ def test_another_key_is_refused(folder: Path) -> None:
     assert not Path("whole.ledger").exists()
 
 
+@pytest.mark.thorough
 def test_nothing_is_added_without_the_key(folder: Path) -> None:
     before = Path("1.ledger").read_bytes()
     for words in (

@@ -107,6 +107,7 @@ def test_a_link_leads_to_the_ledger_and_its_log(split: Path, kind: str) -> None:
     assert not os.path.lexists(f"{other}-wal")
 
 
+@pytest.mark.thorough
 def test_a_link_that_leads_nowhere(tmp_path: Path) -> None:
     dangling = tmp_path / "dangling"
     dangling.symlink_to(tmp_path / "gone")
@@ -116,6 +117,7 @@ def test_a_link_that_leads_nowhere(tmp_path: Path) -> None:
     assert games_of(tmp_path / "gone") == 20_000
 
 
+@pytest.mark.thorough
 def test_a_ledger_that_was_only_begun(tmp_path: Path) -> None:
     """As a run leaves it that is killed while it makes its ledger: the same command begins there."""
     path = tmp_path / "run.ledger"

@@ -87,6 +87,7 @@ def command(text: str, folder: Path) -> dict[str, str]:
     return {"command": f"arena audit {text.format(folder=folder)}"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("way", CODE)
 def test_no_code_runs_without_trust(folder: Path, way: str) -> None:
     notes = command(CODE[way], folder)
@@ -188,6 +189,7 @@ def test_names_that_no_file_has(folder: Path, text: str) -> None:
     assert not marks(folder)
 
 
+@pytest.mark.thorough
 def test_data_with_a_digest_need_no_trust(folder: Path) -> None:
     data = ("--data", "data.csv", "--x", "a", "--y", "b")
     arena.text(*COUNT, *data, "--ledger", "own.ledger", "--part", "1/2")

@@ -39,6 +39,7 @@ def test_a_signal_waits_for_the_end_of_a_section(section, number: signal.Signals
     assert signal.getsignal(number) is signal.default_int_handler
 
 
+@pytest.mark.thorough
 def test_a_signal_that_ends_the_process_at_once_still_does() -> None:
     with_default = (
         "import os, signal; from audits.runs.workers.workers import defer_interrupts\n"

@@ -72,6 +72,7 @@ def test_every_command_refuses_a_block_that_makes_no_sense(ledger: Path) -> None
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("rows", "expected"),
     [

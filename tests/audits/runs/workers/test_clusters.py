@@ -45,6 +45,7 @@ def test_every_backend_finds_the_same_figures(dask: Workers, tmp_path: Path) -> 
     assert run(plan, ledger=tmp_path / "run.ledger").played_now == 0
 
 
+@pytest.mark.thorough
 def test_the_work_is_pickled_once_and_opened_once_by_a_worker(dask: Workers, tmp_path: Path) -> None:
     results = list(map_in_order(RecordingCall(str(tmp_path)), range(60), dask))
     assert [square for square, _ in results] == [task * task for task in range(60)]
@@ -100,6 +101,7 @@ def test_a_cluster_that_ends_in_the_middle() -> None:
                 pass
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("address", ["nonsense", "tcp://127.0.0.1:9", "tcp://127.0.0.1:99999999"])
 def test_no_cluster_at_the_address(address: str) -> None:
     with pytest.raises(WorkersFailed) as refusal:
