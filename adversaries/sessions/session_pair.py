@@ -45,15 +45,14 @@ class SessionPair(SessionAdversary):
     neighbour: Any = setting(None, help="the records of world 1; default: world 0 with the last one changed")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        worlds = self.worlds
+        worlds = self.find_worlds()
         places = order_queries(self.learner, *worlds)
         yield Train(*worlds)
         for turn in range(self.number):
             yield Ask(QueryAt(places[turn] if turn < len(places) else places[0]))
         return None
 
-    @property
-    def worlds(self) -> tuple[Records, Records]:
+    def find_worlds(self) -> tuple[Records, Records]:
         """The records of world 0 and of world 1. Raises: InvalidArgument unless they are neighbours."""
         if self.sample is None:
             return find_telling_queries(self.learner).worlds

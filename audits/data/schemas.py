@@ -398,19 +398,8 @@ def infer_schema(data: Any, other: Any = None, *, within: bool = False, **option
     An example shows types, columns, text and categories, but not how large numbers may be.
     within: whether numbers stay in the range of the example, so that the schema has no records `beyond` it.
 
-    Raises: InvalidArgument for data of an unknown kind or without records, or two of different kinds.
+    Raises: InvalidArgument for data of an unknown kind, or two of different kinds.
     """
-    schema = _infer_schema(data, other, within, **options)
-    if not schema.examples:
-        raise InvalidArgument(
-            "data must hold a record, since others are drawn like it",
-            value=f"an empty {type(data).__name__}",
-            remedy="Give data with records, or a schema, such as audits.table(age=st.integers(0, 120)).",
-        )
-    return schema
-
-
-def _infer_schema(data: Any, other: Any, within: bool, **options: Any) -> Schema:
     is_table = _has_columns(data) and (other is None or _has_columns(other))
     form = _find_form(data, is_table=is_table)
     if isinstance(form, PandasForm) and other is not None and find_library(other) == PANDAS:
@@ -420,7 +409,7 @@ def _infer_schema(data: Any, other: Any, within: bool, **options: Any) -> Schema
     parts = []
     if isinstance(form, TablesForm):
         parts = [
-            (name, _infer_schema(part, None if other is None else other[name], within))
+            (name, infer_schema(part, None if other is None else other[name], within=within))
             for name, part in data.items()
         ]
     columns = _list_columns(form, rows)

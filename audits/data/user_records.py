@@ -51,6 +51,12 @@ def read_records(
         schema, dataset = attrs.evolve(find_schema(data), source=_find_source(data)), None
     else:
         schema = infer_schema(data, neighbour, within=neighbour is not None)
+        if neighbour is None and not schema.examples:
+            raise InvalidArgument(
+                "data must hold a record, since others are drawn like it",
+                value=f"an empty {type(data).__name__}",
+                remedy="Give data with records, or a schema, such as audits.table(age=st.integers(0, 120)).",
+            )
         dataset = Records(schema.form.unpack(data))
     if user is not None:
         schema = attrs.evolve(schema, user=user)

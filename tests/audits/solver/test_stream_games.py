@@ -197,7 +197,7 @@ class ForgetfulAlarm(CountAlarm):
     [
         (LaterAlarm(), "its values follow the output distribution that it declares"),
         (LouderAlarm(), "its values are among those that it declares; 2"),
-        (ForgetfulAlarm(), "its answers are possible by the distribution that it declares"),
+        (ForgetfulAlarm(), "its values are possible by the distribution that it declares"),
     ],
     ids=lambda given: getattr(given, "name", ""),
 )

@@ -89,7 +89,7 @@ def make_enclosing() -> Any:
     ],
 )
 def test_functions_of_all_kinds_draw_the_same(mechanism: Any, title: str) -> None:
-    learner = Function(function=mechanism, epsilon=1.0)
+    learner = Function(function=mechanism, epsilon=1.0, receives="labels")
     assert (learner.own_name, learner.name, learner.effective_coins) == (title, "function", "given")
     expected = play_releases(Function(function=laplace), SAMPLE)
     assert play_releases(learner, SAMPLE).tolist() == expected.tolist()
