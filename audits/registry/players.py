@@ -28,6 +28,7 @@ from arena.parcels import callable_name, is_mechanism
 from arena.players import Adversary, Learner
 from arena.sample import Sample
 from audits.registry import import_own_package
+from audits.registry.received import describe_received
 from audits.registry.settings_text import build_player
 from audits.registry.suggestions import correct, suggest, unknown_name
 from audits.registry.user_files import load_module
@@ -348,6 +349,7 @@ def configure_learner(learner: object, settings: Mapping[str, Any], sample: Samp
     if isinstance(learner, str):
         name, own_settings = resolve_learner(learner)
         named: Learner = build_player(LEARNERS.find(name), own_settings | dict(settings), sample=sample)
+        _check_receives(named, sample)
         return named
     if isinstance(learner, Learner) and lacks_records(learner):
         own = {field.name: getattr(learner, field.name) for field in attrs.fields(type(learner))}
@@ -357,11 +359,22 @@ def configure_learner(learner: object, settings: Mapping[str, Any], sample: Samp
         function: Learner = build_player(
             LEARNERS.find(FUNCTION_LEARNER), {FUNCTION_LEARNER: learner, **settings}
         )
+        _check_receives(function, sample)
         return function
     check_player("learner", learner, Learner)
     assert isinstance(learner, Learner)
     _refuse_settings(learner, settings)
     return learner
+
+
+def _check_receives(learner: Learner, sample: object) -> None:
+    """Refuse points and labels for a function that receives records."""
+    if isinstance(sample, Sample) and learner.receives_records:
+        received = describe_received(learner) or "records"
+        raise InvalidArgument(
+            f"the data are points and labels, but {learner.own_name} receives {received}",
+            remedy="Set receives to points, labels or both; or give it data of this kind.",
+        )
 
 
 def copy_learner(learner: Learner) -> Learner:

@@ -16,9 +16,10 @@ def describe_received(learner: Learner, *, example: bool = False) -> str:
 
     example: whether an example of its points was given, so that numbers beyond the range of that were tried.
     """
+    schema = read_schema(learner)
+    if schema is not None and schema.beyond:
+        return _BEYOND
     if not isinstance(learner, ReceivesPart):
         return ""
-    schema = read_schema(learner)
-    if schema is None and example and learner.reads != "labels" and learner.domain is None:
-        return _BEYOND
-    return _BEYOND if schema is not None and schema.beyond else learner.received
+    of_points = example and schema is None and learner.reads != "labels" and learner.domain is None
+    return _BEYOND if of_points else learner.received

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import sys
 import textwrap
 from ast import literal_eval
@@ -12,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from functools import partial
 from itertools import accumulate, chain, count
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -37,24 +39,30 @@ _MODULES = {
     "pd": "import pandas as pd",
     "pl": "import polars as pl",
 }
+_ABOUT_PATHS = "\n# Files of yours are looked for relative to this file, then to the current folder."
 _MOST_RECORDS = 3  # of a schema, which show the form of what a mechanism receives
 
 
-def write_assignments(**records: Any) -> str:
+def write_assignments(folder: str = ".", /, **records: Any) -> str:
     """Python code that imports what it needs, and assigns records, without their defaults, to these names.
 
-    What no code can name, such as a function in a function, is written as a pickle. Raises: CannotBeSent.
+    What no code can name, such as a function in a function, is written as a pickle. The user's files are
+    named relative to `folder`, in which the code is saved, so that another machine may have them elsewhere.
+    Raises: CannotBeSent.
     """
-    writer = _Writer()
+    writer = _Writer(os.path.realpath(folder))
     codes = {
         name: attrs.evolve(writer.write(record), exploded=True).lay_out() for name, record in records.items()
     }
-    folders = _list_folders() if writer.own_imports or writer.lines else []
+    folders = _list_folders([*writer.own_imports, *writer.pickled])
+    if folders:
+        writer.imports.setdefault("audits.registry.user_files", set()).add("add_folder")
+    paths = {folder: repr(writer.write_path(folder)) for folder in folders}
     sections = [
-        ["import sys"] if folders else [],
         [line for name, line in _MODULES.items() if any(f"{name}." in code for code in codes.values())],
         _write_imports(writer.imports),
-        [f"\nsys.path[:0] = {folders}"] if folders else [],
+        [_ABOUT_PATHS] if folders or writer.own_files else [],
+        [f"add_folder({paths[folder]}, {', '.join(map(repr, names))})" for folder, names in folders.items()],
         _write_imports(writer.own_imports),
         list(writer.lines.values()),
         [f"\n{name} = {code}" for name, code in codes.items()],
@@ -66,13 +74,27 @@ def _write_imports(imports: Mapping[str, Iterable[str]]) -> list[str]:
     return sorted(f"from {module} import {', '.join(sorted(names))}" for module, names in imports.items())
 
 
-def _list_folders() -> list[str]:
-    """The folders of `sys.path` in which modules of the user's are found."""
-    named = [module for name, module in [*sys.modules.items()] if name != "__main__"]
-    files = [getattr(module, "__file__", None) for module in named]
-    own = [os.path.realpath(file) for file in files if file is not None and is_users_file(file)]
-    folders = dict.fromkeys(os.path.realpath(folder) for folder in sys.path)
-    return [folder for folder in folders if any(file.startswith(folder + os.sep) for file in own)]
+def _list_folders(names: Iterable[str]) -> dict[str, list[str]]:
+    """The folders of `sys.path` in which these modules of the user's are found, each with their names."""
+    folders: dict[str, list[str]] = {}
+    paths = [*dict.fromkeys(os.path.realpath(folder) for folder in sys.path)]
+    for name in dict.fromkeys(names):
+        file = os.path.realpath(str(sys.modules[name].__file__))
+        folder = next((path for path in paths if file.startswith(path + os.sep)), None)
+        if folder is not None:
+            folders.setdefault(folder, []).append(name)
+    return folders
+
+
+def _find_pickled(content: bytes) -> list[str]:
+    """The modules of the user's that a pickle imports by their names."""
+    modules = [(name, getattr(module, "__file__", None)) for name, module in [*sys.modules.items()]]
+    named = [name for name, file in modules if file is not None and is_users_file(file)]
+    return [name for name in named if name != "__main__" and _is_named(name.encode(), content)]
+
+
+def _is_named(name: bytes, content: bytes) -> bool:
+    return re.search(rb"(?<![\w.])" + re.escape(name) + rb"(?![\w])", content) is not None
 
 
 def _is_importable(module: ModuleType) -> bool:
@@ -120,13 +142,31 @@ class _Code:
 
 @attrs.frozen
 class _Writer:
-    """Writes values. imports: the names that they use, by module; own_imports: of modules of the user's.
-    lines: that define other names, by name. origins: the module of each name."""
+    """Writes values.
 
+    folder: of the file with the code.
+    imports: the names that they use, by module.
+    own_imports: those of modules of the user's.
+    lines: that define other names, by name.
+    origins: the module of each name.
+    pickled: modules of the user's that pickles import.
+    own_files: files of the user's that are loaded by their paths.
+    """
+
+    folder: str
     imports: dict[str, set[str]] = attrs.field(factory=dict)
     own_imports: dict[str, set[str]] = attrs.field(factory=dict)
     lines: dict[str, str] = attrs.field(factory=dict)
     origins: dict[str, str] = attrs.field(factory=dict)
+    pickled: list[str] = attrs.field(factory=list)
+    own_files: list[str] = attrs.field(factory=list)
+
+    def write_path(self, path: str) -> str:
+        """A path relative to the folder of the code, or an absolute one on another drive."""
+        try:
+            return Path(os.path.relpath(os.path.realpath(path), self.folder)).as_posix()
+        except ValueError:
+            return path
 
     def write(self, value: Any, opening: str = "") -> _Code:
         """A value as code that begins with `opening`."""
@@ -176,7 +216,7 @@ class _Writer:
         """Required fields by their place, the others by name."""
         unrepeated = isinstance(record, Dataset) and record.size == len(record.counts)
         # A class may inherit fields that are given by name.
-        for field in sorted(attrs.fields(type(record)), key=_is_named):
+        for field in sorted(attrs.fields(type(record)), key=_is_keyword):
             value = getattr(record, field.name)
             is_default = repr(value) == repr(get_default(field, record)) or (
                 unrepeated and field.name == "counts"
@@ -185,7 +225,7 @@ class _Writer:
                 continue
             if isinstance(value, np.ndarray) and field.converter is not None:
                 value = value.tolist()
-            yield self.write(value, f"{field.alias}=" if _is_named(field) else "")
+            yield self.write(value, f"{field.alias}=" if _is_keyword(field) else "")
 
     def _find(self, item: Any) -> str:
         """The name of a class or a function; what defines it is noted."""
@@ -204,8 +244,9 @@ class _Writer:
         elif _is_importable(module):
             self.own_imports.setdefault(own, set()).add(root)
         else:
-            self.imports.setdefault("audits.registry.user_files", set()).add("load_module")
-            self.lines[root] = f"{root} = load_module({_write_plain(path)}).{root}"
+            self.imports.setdefault("audits.registry.user_files", set()).add("load_beside")
+            self.lines[root] = f"{root} = load_beside({_write_plain(self.write_path(path))}).{root}"
+            self.own_files.append(path)
         return name
 
     def _embed(self, value: Any) -> str:
@@ -217,6 +258,7 @@ class _Writer:
             raise CannotBeSent(f"{described} cannot be pickled: {error}") from error
         if len(content) > _MAX_PICKLE:
             raise CannotBeSent(f"{described} encloses too much: its pickle has {len(content):,} bytes")
+        self.pickled.extend(_find_pickled(content))
         name = getattr(value, "__name__", "")
         name = name if name.isidentifier() else "function" if callable(value) else "value"
         self.imports.setdefault("base64", set()).add("b64decode")
@@ -230,7 +272,7 @@ class _Writer:
         return free
 
 
-def _is_named(field: attrs.Attribute[Any]) -> bool:
+def _is_keyword(field: attrs.Attribute[Any]) -> bool:
     return field.kw_only or field.default is not attrs.NOTHING
 
 

@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -64,12 +65,73 @@ def load_data_strategy(text: str) -> Any:
     return module[name]
 
 
+def add_folder(folder: str, *modules: str) -> None:
+    """Let the calling file import modules of a folder, which it names relative to itself. Raises:
+    InvalidArgument if neither the folder nor the modules are found."""
+    place = _find_beside(folder, sys._getframe(1).f_globals)
+    if place is not None:
+        sys.path[:] = [str(place), *(path for path in sys.path if path != str(place))]
+        return
+    missing = [name for name in modules if _is_missing(name)]
+    if missing:
+        raise InvalidArgument(
+            f"this file needs the module {' and '.join(missing)}, which was in the folder {folder}",
+            remedy="Put that folder there, relative to this file or to the current folder, or install them.",
+        )
+
+
+def load_beside(path: str) -> ModuleType:
+    """The module in a file that the calling file names relative to itself. Raises: InvalidArgument."""
+    place = _find_beside(path, sys._getframe(1).f_globals)
+    if place is None:
+        raise InvalidArgument(
+            f"this file needs the file {path}",
+            remedy="Put it there, relative to this file or to the current folder.",
+        )
+    return load_module(str(place))
+
+
+def _find_beside(path: str, variables: Mapping[str, Any]) -> Path | None:
+    """A path relative to the file whose variables these are, or to the current folder; None if neither is."""
+    file = variables.get("__file__")
+    folders = [*([] if file is None else [Path(file).resolve().parent]), Path.cwd()]
+    return next((folder / path for folder in folders if (folder / path).exists()), None)
+
+
+def _is_missing(module: str) -> bool:
+    root = module.partition(".")[0]
+    return root not in sys.modules and find_spec(root) is None
+
+
+@contextmanager
+def run_no_new_file() -> Iterator[None]:
+    """Refuse files of code that were not loaded before: nothing of the user's runs where a result is printed.
+    Raises: NotTrusted."""
+    guard = file_guard.get()
+
+    def refuse(path: Path, content: bytes, code: bool) -> None:
+        if code and _name_plugin(path, content) not in sys.modules:
+            raise NotTrusted("a file is not run again to print a result", value=str(path))
+        if guard is not None:
+            guard(path, content, code)
+
+    token = file_guard.set(refuse)
+    try:
+        yield
+    finally:
+        file_guard.reset(token)
+
+
+def _name_plugin(location: Path, source: bytes) -> str:
+    """A name that distinguishes versions of a file, and does not depend on its folder."""
+    return f"{PLUGIN_PREFIX}{location.stem}_{hashlib.sha256(source).hexdigest()[:12]}"
+
+
 def load_module(path: str) -> ModuleType:
     """The module in a file, which may import others of its folder. Imported again if the file has changed."""
     source = read_file("plug-in", path, mebibytes=_MAX_SIZE, code=True)
     location = Path(os.path.realpath(path))
-    # The name distinguishes versions of a file, and does not depend on its folder.
-    name = f"{PLUGIN_PREFIX}{location.stem}_{hashlib.sha256(source).hexdigest()[:12]}"
+    name = _name_plugin(location, source)
     if name not in sys.modules:
         _make_importable(location.parent)
         before = set(sys.modules)

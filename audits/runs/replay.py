@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import textwrap
 
 import attrs
 
 from arena import REFEREES, Adversary, ArenaError, CannotBeSent, Learner
-from arena.errors import describe_error, is_users_file
+from arena.errors import describe_error
 from arena.privacy_curves import format_curve
 from audits.registry.match import configure_game
 from audits.registry.players import ADVERSARIES, LEARNERS
 from audits.registry.record_code import write_assignments
-from audits.registry.settings_text import build_player, find_own_settings, format_own_settings
-from audits.registry.user_files import PLUGIN_PREFIX
+from audits.registry.settings_text import build_player, format_own_settings
+from audits.registry.user_files import run_no_new_file
 from audits.runs.plan import Plan
 from audits.runs.verdict import Verdict
 
@@ -36,12 +37,20 @@ class Replay:
 
 
 def write_replay(
-    plan: Plan, verdict: Verdict, *, learner: str | None = None, file: str = FOUND_FILE
+    plan: Plan,
+    verdict: Verdict,
+    *,
+    learner: str | None = None,
+    file: str = FOUND_FILE,
+    folder: str | None = None,
 ) -> Replay:
     """The command that plays a plan again, and the file with the players that it cannot name.
 
-    learner: with its settings as on the command line. file: in which the command finds the players.
+    learner: with its settings as on the command line.
+    file: in which the command finds the players.
+    folder: that of the file, relative to which it names files of the user's; default: as the command has it.
     """
+    folder = os.path.dirname(file) or "." if folder is None else folder
     named = {LEARNER: learner or name_player(plan.learner), FOUND: name_player(plan.adversary, plan.learner)}
     in_file = {name: getattr(plan, role) for name, role in _ROLES.items() if named[name] is None}
     command = _format_audit(plan, *(named[name] or shlex.quote(f"{file}:{name}") for name in _ROLES))
@@ -51,10 +60,10 @@ def write_replay(
     about = "\n".join(textwrap.wrap(about, 107))
     try:
         if command:
-            code = write_assignments(**in_file)
+            code = write_assignments(folder, **in_file)
         else:
             command = f"python {shlex.quote(file)}"
-            code = f"from audits.runs.run import run\n{write_assignments(plan=plan)}\n{_RUN}"
+            code = f"from audits.runs.run import run\n{write_assignments(folder, plan=plan)}\n{_RUN}"
     except Exception as error:  # the user's objects may raise anything when they are written
         obstacle = str(error) if isinstance(error, CannotBeSent) else describe_error(error)
         return Replay("", _write_alone(plan.adversary), obstacle)
@@ -96,19 +105,12 @@ def _format_audit(plan: Plan, learner: str, adversary: str) -> str:
 def name_player(player: Learner | Adversary, learner: Learner | None = None) -> str | None:
     """A player against `learner` on a command line; None if that would build another player."""
     registry, path = (LEARNERS, "") if isinstance(player, Learner) else (ADVERSARIES, "adversary.")
-    if not all(map(_is_nameable, find_own_settings(player).values())):
-        return None
     texts = format_own_settings(player)
     try:
-        if build_player(registry.find(player.name), texts, learner=learner) != player:
-            return None
+        with run_no_new_file():
+            if build_player(registry.find(player.name), texts, learner=learner) != player:
+                return None
     except ArenaError:
         return None
     settings = [f" --set {shlex.quote(f'{path}{name}={text}')}" for name, text in texts.items()]
     return player.name + "".join(settings)
-
-
-def _is_nameable(value: object) -> bool:
-    """Whether a file has been read for a setting, if it is a function of the user's."""
-    code = getattr(value, "__code__", None)
-    return code is None or not is_users_file(code.co_filename) or value.__module__.startswith(PLUGIN_PREFIX)

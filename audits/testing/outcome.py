@@ -80,7 +80,8 @@ class Refutation:
 
         shown: how the command names the file. Raises: InvalidArgument if it cannot be written.
         """
-        replay = write_replay(self.plan, self.verdict, file=shown or os.fspath(file))
+        folder = os.path.dirname(os.path.abspath(file))
+        replay = write_replay(self.plan, self.verdict, file=shown or os.fspath(file), folder=folder)
         if replay.command and replay.source:
             with write_atomically("replay", file) as unfinished:
                 unfinished.write_text(replay.source, encoding="utf-8")

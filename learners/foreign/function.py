@@ -215,7 +215,8 @@ class Function(DrawsCoins, ForeignClaim):
         call = make_callable(self.mechanism, generator)
         if not self._takes_pair:
             return call
-        return unpack_pair(call, as_column=list_data_parameters(self.mechanism)[0].name == "X")
+        is_matrix = self.schema is None and list_data_parameters(self.mechanism)[0].name == "X"
+        return unpack_pair(call, as_column=is_matrix)
 
     @property
     def own_name(self) -> str:

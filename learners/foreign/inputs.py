@@ -82,12 +82,18 @@ def find_input(mechanism: Any) -> Input:
         return Input(POINTS)
     first = parameters[0]
     if len(parameters) > 1:
-        return Input(BOTH, f"its parameters are called {first.name} and {parameters[1].name}")
+        annotated = [
+            _read_annotation(each.annotation, is_label)
+            for each, is_label in zip(parameters, (False, True), strict=True)
+        ]
+        are_arrays = all(each is None or each.part == POINTS for each in annotated)
+        part = BOTH if are_arrays and _last_word(first) not in _TABLES else RECORDS
+        return Input(part, f"its parameters are called {first.name} and {parameters[1].name}")
     word, called = _last_word(first), f"its parameter is called {first.name}"
     declared = _read_annotation(first.annotation, word in _LABELS)
     if declared is not None and not (declared.part == POINTS and word in _LABELS):
-        annotated = f"its parameter is annotated {_show_annotation(first.annotation)}"
-        return attrs.evolve(declared, reason=annotated)
+        reason = f"its parameter is annotated {_show_annotation(first.annotation)}"
+        return attrs.evolve(declared, reason=reason)
     if word in _LABELS:
         return Input(LABELS, called)
     return Input(RECORDS, called) if word in _TABLES and declared is None else Input(POINTS)

@@ -23,6 +23,18 @@ from arena.parcels import callable_name, is_model
 AT_ITS_PLACE = "at its place"  # how a function takes a generator: after the other arguments
 _SEEDS = ("random_state", "rng")  # arguments of a model's class, or parameters of a model, for its generator
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+# Words in the names, and types, of arguments that are plainly no generators.
+_NO_GENERATOR_NAMES = {
+    *("epsilon", "eps", "delta", "alpha", "beta", "gamma", "lambda", "rho", "mu", "sigma", "tau", "budget"),
+    *("scale", "sensitivity", "size", "sizes", "length", "count", "number", "num", "games", "rounds"),
+    *("steps", "threshold", "bound", "bounds", "lower", "upper", "low", "high", "min", "max", "minimum"),
+    *("maximum", "clip", "clipping", "radius", "range", "domain", "bins", "edges", "rate", "prob"),
+    *("probability", "weight", "weights", "label", "labels", "target", "query", "queries", "column"),
+    *("columns", "key", "keys", "name", "path", "config", "params", "parameters", "options", "iterations"),
+    *("epochs", "k", "n", "m", "d"),
+}
+_NO_GENERATOR_TYPES = {"int", "float", "complex", "bool", "str", "bytes", "tuple", "list", "dict", "set"}
+_GENERATOR_NAMES = {"rng", "prng", "generator", "random", "randomness", "seed"}
 _AWAIT = "Make it a coroutine function (async def), which is run in an event loop."
 _MAKE = "Give it by make=, a function without arguments that makes it: every process makes its own."
 # What is said if a mechanism cannot be played where it is called, and what helps.
@@ -83,13 +95,34 @@ def check_arguments(mechanism: Any, arguments: tuple[str, ...], generator: str |
                 "a model is fitted in one game at a time", value=name, remedy="Leave out vectorised."
             )
         return
-    arguments = (*arguments, "rng") if generator == AT_ITS_PLACE else arguments
+    if generator == AT_ITS_PLACE:
+        check_generator(mechanism, len(arguments))
+        arguments = (*arguments, "rng")
     if not _can_bind(mechanism, *arguments, **keywords):
         raise InvalidArgument(
             f"{name} must take {', '.join([*arguments, *keywords])}",
             value=f"{name}{inspect.signature(mechanism)}",
             remedy="Set vectorised and coins to match it, or wrap it in a function that takes these.",
         )
+
+
+def check_generator(mechanism: Any, position: int) -> None:
+    """Refuse a mechanism whose argument at this position, which would receive a generator, is plainly meant
+    for something else, by its name or annotation. Raises: InvalidArgument."""
+    for argument in list(list_parameters(mechanism).values())[position : position + 1]:
+        annotation = argument.annotation
+        kind = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+        words = {*argument.name.lower().split("_"), argument.name.lower()}
+        is_typed = annotation is not argument.empty and kind.partition("[")[0] in _NO_GENERATOR_TYPES
+        is_named = bool(words & _NO_GENERATOR_NAMES) and annotation is argument.empty
+        if (is_typed or is_named) and not words & _GENERATOR_NAMES:
+            name = callable_name(mechanism)
+            raise InvalidArgument(
+                f"{name} would receive a random number generator as its argument {argument.name}",
+                value=f"{name}{inspect.signature(mechanism)}",
+                remedy=f"Give {argument.name} a value by functools.partial({name}, {argument.name}=...) or "
+                "by a lambda. If it is a generator, call it rng.",
+            )
 
 
 def _can_bind(function: Any, *arguments: Any, **keywords: Any) -> bool:
@@ -247,7 +280,19 @@ def _get_class(model: Any) -> Any:
 
 def list_parameters(function: Any) -> dict[str, inspect.Parameter]:
     """The parameters of a function by name, with annotations as text where these name what is not there."""
-    for evaluated in (True, False):
-        with suppress(*RAISED):  # some builtins have no signature, and an annotation may be any code
-            return dict(inspect.signature(function, eval_str=evaluated).parameters)
-    return {}
+    with suppress(*RAISED):  # an annotation may be any code
+        return dict(inspect.signature(function, eval_str=True).parameters)
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):  # some builtins have no signature
+        return {}
+    named = inspect.unwrap(function.func if isinstance(function, partial) else function)
+    names = getattr(getattr(named, "__func__", named), "__globals__", {})
+    return {name: _evaluate_annotation(parameter, names) for name, parameter in parameters.items()}
+
+
+def _evaluate_annotation(parameter: inspect.Parameter, names: dict[str, Any]) -> inspect.Parameter:
+    if isinstance(parameter.annotation, str):
+        with suppress(*RAISED):
+            return parameter.replace(annotation=eval(parameter.annotation, names))
+    return parameter

@@ -32,7 +32,7 @@ from learners.foreign.global_generators import (
     restore_global_generators,
     try_mechanism,
 )
-from learners.foreign.mechanism import find_generator, make_callable, needs_argument
+from learners.foreign.mechanism import check_generator, find_generator, make_callable, needs_argument
 from learners.foreign.query_calls import ask_object, explain_tuple, find_refusal
 
 METHODS = ("ask", "query", "answer", "evaluate", "eval", "measure", "release", "__call__")
@@ -173,9 +173,10 @@ class ObjectSession(DrawsCoins, Learner):
     @cached_property
     def make_object(self) -> Callable[..., Any]:
         """f(data, rng), or with games in between if it is vectorised."""
-        given = (
-            find_generator(self.made_factory, 2 if self.vectorised else 1) if self.takes_generator else None
-        )
+        position, given = 2 if self.vectorised else 1, None
+        if self.takes_generator:
+            check_generator(self.made_factory, position)
+            given = find_generator(self.made_factory, position)
         make = make_callable(self.made_factory, given)
         return make if self.takes_generator else lambda *arguments: make(*arguments[:-1])
 

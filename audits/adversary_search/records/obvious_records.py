@@ -128,7 +128,8 @@ def fit_sizes(schema: Schema, relation: Relation, sizes: Sequence[int]) -> list[
     fewest = max(0, least if relation.adds_or_removes else least - more)
     limits = [] if most is None else [max(most - more, fewest)]
     limits += [fewest] if least > 0 else []
-    kept = [size for size in sizes if size >= fewest and (most is None or size + more <= most)]
+    beside = more if relation.adds_or_removes else 1  # of a group, as many are replaced as there is room for
+    kept = [size for size in sizes if size >= fewest and (most is None or size + beside <= most)]
     return list(dict.fromkeys([*kept, *limits]))
 
 
@@ -225,7 +226,8 @@ def _change(
     elif relation.kind is Neighbours.ZERO_OUT_ONE:
         runs[0] = [(BLANK_RECORD, 1)]
     elif not relation.adds_or_removes:
-        number = min(relation.size, max(size, 1))
+        room = size if schema.largest is None else schema.largest - size
+        number = min(relation.size, max(room, 1))
         runs = [[(record[0], number)] for record in (old, new)]
     return insert_runs(others, runs[0], place), insert_runs(others, runs[1], place)
 

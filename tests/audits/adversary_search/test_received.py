@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import audits
+from arena import InvalidArgument, Sample
+from audits.registry.players import configure_learner
 from audits.testing import NotPrivate, assert_private
 
 CLAIM: dict[str, Any] = {"epsilon": 1.0, "neighbours": "replace one"}
@@ -48,3 +50,12 @@ def test_an_audit_notes_what_was_received() -> None:
     assert any("beyond its range" in note for note in verdict.notes)
     verdict = audits.audit(half_noise, data=data, neighbour=np.array([0.5, 0.0]), epsilon=1.0, games=64)
     assert not any("receives" in note for note in verdict.notes)
+
+
+def test_points_are_refused_by_a_function_of_lists() -> None:
+    def release(values: list[float], rng: np.random.Generator) -> float:
+        return sum(values)
+
+    with pytest.raises(InvalidArgument, match=r"receives lists of numbers.*Set receives"):
+        configure_learner(release, {}, Sample([0.5], [0]))
+    assert configure_learner(release, {"receives": "points"}, Sample([0.5], [0])).reads == "points"

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+import os
+import runpy
+import subprocess
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -27,8 +31,8 @@ from audits.adversary_search.script import Memory
 from audits.registry.match import configure_game
 from audits.registry.players import ADVERSARIES
 from audits.registry.record_code import write_assignments
-from audits.registry.user_files import load_function
-from audits.runs.replay import write_replay
+from audits.registry.user_files import PLUGIN_PREFIX, load_function
+from audits.runs.replay import name_player, write_replay
 from learners.everlasting.paper_versions import EverlastingFresh, EverlastingV1
 from learners.foreign.function import Function
 from learners.online.noisy_majority import NoisyMajority
@@ -243,3 +247,158 @@ def test_a_file_with_an_adversary_meets_others_in_a_tournament_under_its_name(tm
     assert "found" in report.summary()
     with pytest.raises(InvalidArgument, match=r"mine.py:found"):
         ADVERSARIES.find(f"{file}:other")
+
+
+# --- the user's files ---------------------------------------------------------------------------------------
+
+SCRIPT = """
+import os, sys
+with open({log!r}, "a") as log:
+    log.write(__name__ + "\\n")
+
+import numpy as np
+from hypothesis import strategies as st
+import audits
+
+class Server:
+    def __init__(self, data, rng):
+        self.data, self.rng = data, rng
+    def ask(self, query):
+        return sum(self.data) + 0.1 * self.rng.laplace()
+
+class Total:
+    def __init__(self, rng):
+        self.rng, self.total = rng, 0
+    def update(self, record):
+        self.total += record
+        return self.total + 0.1 * self.rng.laplace()
+
+class Model:
+    def __init__(self, rng=None):
+        self.rng = rng
+    def __call__(self, data, rng):
+        return sum(data) + 0.1 * rng.laplace()
+    def release(self, data, rng):
+        return self(data, rng)
+
+class Fitted:
+    def __init__(self, rng=None):
+        self.rng = rng
+    def fit(self, points):
+        self.sum_ = float(points.sum()) + 0.1 * self.rng.laplace()
+
+def release(data, rng):
+    return sum(data) + 0.1 * rng.laplace()
+
+bits = st.integers(0, 1)
+kinds = dict(
+    session=lambda: audits.search(
+        audits.session(Server, data=st.lists(bits), ask=[0], epsilon=0.5), max_calls=4_000
+    ),
+    stream=lambda: audits.search(audits.stream(Total), data=bits, epsilon=0.5, max_calls=4_000),
+    object=lambda: audits.search(
+        Model(), data=st.lists(bits), epsilon=0.5, examples=20, neighbours="replace one"
+    ),
+    method=lambda: audits.audit(Model().release, data=[0], neighbour=[1], epsilon=0.5, games=500),
+    model=lambda: audits.search(Fitted, epsilon=0.5, examples=20),
+    function=lambda: audits.search(
+        release, data=st.lists(bits), epsilon=0.5, examples=20, neighbours="replace one"
+    ),
+    jobs=lambda: audits.audit(release, data=[0], neighbour=[1], epsilon=0.5, games=2_000, jobs=2),
+)
+for kind in sys.argv[1:]:
+    result = kinds[kind]()
+    assert result.refuted
+    print(result.summary(), repr(result), result.to_dict(), result.headline)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "kinds", [["session", "stream"], ["object", "method", "model", "function"], ["jobs"]], ids=" ".join
+)
+def test_a_script_without_a_guard_runs_once(kinds: list[str], tmp_path: Path) -> None:
+    script, log = tmp_path / "script.py", tmp_path / "log"
+    script.write_text(SCRIPT.format(log=str(log)))
+    done = subprocess.run(
+        [sys.executable, str(script), *kinds],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert log.read_text() == "__main__\n"
+
+
+class Loud:
+    """A class of a file that has run as a script, and would run again if it were loaded."""
+
+    def __init__(self, data: list[int], rng: np.random.Generator) -> None:
+        self.data, self.rng = data, rng
+
+    def ask(self, query: int) -> float:
+        return sum(self.data) + self.rng.laplace()
+
+
+@pytest.mark.parametrize("item", [Loud, Loud.ask, count, make_count(1.0), Counter()])
+def test_no_file_runs_to_name_a_player(item: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    if item is Loud:
+        learner = audits.session(Loud, data=[0, 1], ask=[0], epsilon=1.0)
+    else:
+        learner = Function(function=item, epsilon=1.0) if item is not Loud.ask else Function(make=make_named)
+    before = set(sys.modules)
+    name_player(learner)
+    assert not [name for name in set(sys.modules) - before if name.startswith(PLUGIN_PREFIX)]
+
+
+def make_named() -> Callable[..., float]:
+    return count
+
+
+def test_a_file_that_was_loaded_before_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("def release(data, rng):\n    return data.sum() + rng.laplace()\n")
+    learner = Function(function=load_function(f"{file}:release"), epsilon=1.0)
+    assert str(file) in (name_player(learner) or "")
+    file.write_text("raise SystemExit\n")  # it has changed, and is not run
+    assert name_player(learner) is None
+
+
+def test_a_replay_names_files_of_the_user_relative_to_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    (here / "source").mkdir(parents=True)
+    (here / "replays").mkdir()
+    (here / "source" / "moved_mechanisms.py").write_text(MOVED)
+    (here / "source" / "moved_plugin.py").write_text(MOVED)
+    monkeypatch.setattr(sys, "path", [str(here / "source"), *sys.path])
+    learner = Function(function=importlib.import_module("moved_mechanisms").release, epsilon=1.0)
+    plugin = Function(function=load_function(f"{here / 'source' / 'moved_plugin.py'}:tell"), epsilon=1.0)
+    code = write_assignments(str(here / "replays"), learner=learner, plugin=plugin)
+    assert str(tmp_path) not in code
+    (here / "replays" / "found.py").write_text(code)
+    for name in ("moved_mechanisms", learner.function.__module__):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    here.rename(there)  # as on another machine
+    monkeypatch.setattr(sys, "path", sys.path[1:])
+    names = runpy.run_path(str(there / "replays" / "found.py"))
+    assert names["learner"].function(np.ones(2), np.random.default_rng(0)) == 7.0
+    assert names["plugin"].function(np.ones(2), np.random.default_rng(0)) == 8.0
+    (there / "source").rename(tmp_path / "elsewhere")
+    monkeypatch.delitem(sys.modules, "moved_mechanisms")
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if str(there) not in path])
+    with pytest.raises(
+        InvalidArgument, match=r"needs the module moved_mechanisms, which was in the folder \.\./s"
+    ):
+        runpy.run_path(str(there / "replays" / "found.py"))
+
+
+MOVED = """
+def release(data, rng):
+    return 7.0
+
+def tell(data, rng):
+    return 8.0
+"""

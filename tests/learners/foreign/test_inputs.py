@@ -131,3 +131,19 @@ def test_a_function_of_points_and_labels_receives_both_on_their_own() -> None:
     for learner in (Function(function=release), Function(function=vectorised, vectorised=True)):
         assert play_releases(learner, SAMPLE, games=2).tolist() == [4.0, 4.0]
     assert Function(function=lambda x, y: 0.0).receives == "both"  # the second one is no generator
+
+
+def test_annotations_are_read_though_another_one_names_what_is_not_there() -> None:
+    def release(values: list[float], rng: missing.Generator) -> float:  # type: ignore[name-defined] # noqa: F821
+        return 0.0
+
+    assert Function(function=release).schema is not None
+
+
+def test_a_pair_with_a_table_or_with_lists_is_asked_for() -> None:
+    def of_lists(X: list[float], y: list[int], rng: Any) -> float:  # noqa: N803
+        return 0.0
+
+    for function in (of_lists, lambda df, labels, rng: 0.0):
+        with pytest.raises(InvalidArgument, match="must be said"):
+            Function(function=function)

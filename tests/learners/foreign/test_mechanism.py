@@ -45,32 +45,32 @@ class WithMethods:
     def __init__(self, lock: Any = None) -> None:
         self.lock = lock
 
-    def release(self, data: Any, rng: np.random.Generator) -> float:
-        return laplace(data, rng)
+    def release(self, labels: Any, rng: np.random.Generator) -> float:
+        return laplace(labels, rng)
 
-    async def __call__(self, data: Any, *, rng: np.random.Generator) -> float:
-        return laplace(data, rng)
-
-
-def by_name(data: Any, *, rng: np.random.Generator) -> float:
-    return laplace(data, rng)
+    async def __call__(self, labels: Any, *, rng: np.random.Generator) -> float:
+        return laplace(labels, rng)
 
 
-def after_another(data: Any, scale: float = 1.0, rng: Any = None) -> float:
-    return laplace(data, rng)
+def by_name(labels: Any, *, rng: np.random.Generator) -> float:
+    return laplace(labels, rng)
 
 
-async def waiting(data: Any, rng: np.random.Generator) -> float:
+def after_another(labels: Any, scale: float = 1.0, rng: Any = None) -> float:
+    return laplace(labels, rng)
+
+
+async def waiting(labels: Any, rng: np.random.Generator) -> float:
     await asyncio.sleep(0)
-    return laplace(data, rng)
+    return laplace(labels, rng)
 
 
 def make_enclosing() -> Any:
     lock = threading.Lock()  # which cannot be pickled
 
-    def enclosing(data: Any, rng: np.random.Generator) -> float:
+    def enclosing(labels: Any, rng: np.random.Generator) -> float:
         with lock:
-            return laplace(data, rng)
+            return laplace(labels, rng)
 
     return enclosing
 
@@ -227,3 +227,70 @@ def test_a_mechanism_is_given_once() -> None:
         audits.audit(epsilon=1.0)
     with pytest.raises(NotPrivate, match="enclosing violates its claim"):
         assert_private(make=make_enclosing, claim=(0.2, 0.0), against="count-swap")
+
+
+# --- what would receive a generator -------------------------------------------------------------------------
+
+
+def release_with_epsilon(labels: Any, epsilon):  # type: ignore[no-untyped-def]
+    return labels.sum() + epsilon
+
+
+def release_with_size(labels: Any, max_size):  # type: ignore[no-untyped-def]
+    return labels.sum() + max_size
+
+
+def release_with_number(labels: Any, spread: float) -> float:
+    return float(labels.sum() + spread)
+
+
+def release_with_noise(labels: Any, noise: np.random.Generator) -> float:
+    return float(labels.sum() + noise.laplace())
+
+
+def release_with_k(labels: Any, k: np.random.Generator) -> float:
+    return float(labels.sum() + k.laplace())
+
+
+def release_with_random(labels: Any, random_number_generator):  # type: ignore[no-untyped-def]
+    return labels.sum() + random_number_generator.laplace()
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [(release_with_epsilon, "epsilon"), (release_with_size, "max_size"), (release_with_number, "spread")],
+)
+def test_an_argument_that_is_plainly_no_generator_is_refused(function: Any, name: str) -> None:
+    with pytest.raises(InvalidArgument) as refused:
+        Function(function=function, epsilon=1.0)
+    message = str(refused.value)
+    assert f"would receive a random number generator as its argument {name}" in message
+    assert f"functools.partial({function.__name__}, {name}=...)" in message
+    assert Function(function=partial(function, **{name: 1.0}), epsilon=1.0).effective_coins == "own"
+
+
+@pytest.mark.parametrize("function", [release_with_noise, release_with_k, release_with_random])
+def test_a_generator_may_have_any_name(function: Any) -> None:
+    assert Function(function=function, epsilon=1.0).effective_coins == "given"
+
+
+def test_parameters_of_classes_for_sessions_and_streams_are_no_generators() -> None:
+    class Server:
+        def __init__(self, data: list[int], epsilon):  # type: ignore[no-untyped-def]
+            self.data = data
+
+        def ask(self, query: int) -> float:
+            return 0.0
+
+    class Total:
+        def __init__(self, scale):  # type: ignore[no-untyped-def]
+            self.scale = scale
+
+        def update(self, record: int) -> float:
+            return 0.0
+
+    with pytest.raises(InvalidArgument, match="generator as its argument epsilon"):
+        audits.session(Server, data=[0, 1], ask=[0])
+    with pytest.raises(InvalidArgument, match="generator as its argument scale"):
+        audits.stream(Total)
+    audits.stream(Total, scale=1.0)
