@@ -109,6 +109,8 @@ def check_arguments(mechanism: Any, arguments: tuple[str, ...], generator: str |
 def check_generator(mechanism: Any, position: int) -> None:
     """Refuse a mechanism whose argument at this position, which would receive a generator, is plainly meant
     for something else, by its name or annotation. Raises: InvalidArgument."""
+    if find_generator(mechanism, position) != AT_ITS_PLACE:
+        return  # it takes a generator by its name
     for argument in list(list_parameters(mechanism).values())[position : position + 1]:
         annotation = argument.annotation
         kind = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")

@@ -62,7 +62,7 @@ def make(extra):
     held = threading.Lock()
     return lambda data, rng: add(extra, data, rng) + held.locked()
 
-def plain(data, rng):
+def plain(labels, rng):
     return Pair(double(dispatched(1)), Level.LOW.value).a + next(naturals) * 0 + file.tell() + rng.laplace()
 
 applied, bound, closure = partial(add, 1), Scale().release, make(1)

@@ -115,7 +115,6 @@ CASES: list[tuple[Learner, Script]] = [
 ]
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(("learner", "script"), CASES, ids=lambda case: getattr(case, "protocol", ""))
 def test_what_is_printed_plays_the_same_games(learner: Learner, script: Script, tmp_path: Path) -> None:
     (tmp_path / "found.py").write_text(write_assignments(found=script))
@@ -215,7 +214,6 @@ def test_what_no_file_can_hold_is_named() -> None:
         write_assignments(learner=Function(function=lambda data, rng: lock.acquire()))
 
 
-@pytest.mark.thorough
 def test_the_command_plays_the_confirmation_again(tmp_path: Path) -> None:
     found = search(HalfTheNoise(), seed=1)
     assert found.verdict is not None
@@ -239,7 +237,6 @@ def test_a_fault_is_replayed_as_one() -> None:
     assert "--faults" in write_replay(found.plan, found.verdict, learner="it").command
 
 
-@pytest.mark.thorough
 def test_a_file_with_an_adversary_meets_others_in_a_tournament_under_its_name(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text(write_assignments(found=CASES[7][1]))
@@ -291,19 +288,16 @@ def release(data, rng):
     return sum(data) + 0.1 * rng.laplace()
 
 bits = st.integers(0, 1)
+claim = dict(epsilon=0.5, neighbours="replace one")
 kinds = dict(
     session=lambda: audits.search(
-        audits.session(Server, data=st.lists(bits), ask=[0], epsilon=0.5), max_calls=4_000
+        audits.session(Server, data=st.lists(bits), ask=[0], **claim), max_calls=8_000
     ),
-    stream=lambda: audits.search(audits.stream(Total), data=bits, epsilon=0.5, max_calls=4_000),
-    object=lambda: audits.search(
-        Model(), data=st.lists(bits), epsilon=0.5, examples=20, neighbours="replace one"
-    ),
+    stream=lambda: audits.search(audits.stream(Total), data=bits, epsilon=0.5, max_calls=8_000),
+    object=lambda: audits.search(Model(), data=st.lists(bits), examples=20, **claim),
     method=lambda: audits.audit(Model().release, data=[0], neighbour=[1], epsilon=0.5, games=500),
     model=lambda: audits.search(Fitted, epsilon=0.5, examples=20),
-    function=lambda: audits.search(
-        release, data=st.lists(bits), epsilon=0.5, examples=20, neighbours="replace one"
-    ),
+    function=lambda: audits.search(release, data=st.lists(bits), examples=20, **claim),
     jobs=lambda: audits.audit(release, data=[0], neighbour=[1], epsilon=0.5, games=2_000, jobs=2),
 )
 for kind in sys.argv[1:]:
@@ -341,7 +335,7 @@ class Loud:
         return sum(self.data) + self.rng.laplace()
 
 
-@pytest.mark.parametrize("item", [Loud, Loud.ask, count, make_count(1.0), Counter()])
+@pytest.mark.parametrize("item", [Loud, Loud.ask, count, make_count(1.0), Counter().count])
 def test_no_file_runs_to_name_a_player(item: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     if item is Loud:
         learner = audits.session(Loud, data=[0, 1], ask=[0], epsilon=1.0)
@@ -389,9 +383,7 @@ def test_a_replay_names_files_of_the_user_relative_to_itself(
     (there / "source").rename(tmp_path / "elsewhere")
     monkeypatch.delitem(sys.modules, "moved_mechanisms")
     monkeypatch.setattr(sys, "path", [path for path in sys.path if str(there) not in path])
-    with pytest.raises(
-        InvalidArgument, match=r"needs the module moved_mechanisms, which was in the folder \.\./s"
-    ):
+    with pytest.raises(InvalidArgument, match="needs the module moved_mechanisms, which was in the"):
         runpy.run_path(str(there / "replays" / "found.py"))
 
 

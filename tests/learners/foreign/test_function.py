@@ -319,7 +319,7 @@ def count_calls(release: Callable[..., Any]) -> tuple[Callable[..., Any], list[i
         (lambda labels, rng: np.sum(labels) + rng.laplace(), {}, 20_000, 1.11),
         (lambda labels, rng: np.sum(labels) + rng.laplace(), {}, 4_000, 1.13),
         (lambda labels, rng: np.sum(labels) + rng.laplace(), {}, 500, 1.3),
-        (lambda labels, rng: 1.0, {}, 4_000, 1.13),
+        (lambda labels, rng: float(rng.random() < 0.5), {}, 4_000, 1.13),
         (with_global_generators, {"coins": "global"}, 4_000, 1.13),
         (with_system_generator, {"coins": "own"}, 4_000, 1.05),
     ],
@@ -328,7 +328,8 @@ def test_nearly_all_calls_are_games_that_count(
     release: Any, settings: dict[str, Any], games: int, most: float
 ) -> None:
     function, calls = count_calls(release)
-    verdict = audits.audit(function, "count-swap", epsilon=1.0, games=games, settings=settings)
+    # The loss is 1, so that chance refutes no claim of 1.5, after which another relation would be played.
+    verdict = audits.audit(function, "count-swap", epsilon=1.5, games=games, settings=settings)
     assert not verdict.refuted
     assert 2 * games <= calls[0] <= most * 2 * games
 

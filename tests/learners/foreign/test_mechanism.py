@@ -294,3 +294,10 @@ def test_parameters_of_classes_for_sessions_and_streams_are_no_generators() -> N
     with pytest.raises(InvalidArgument, match="generator as its argument scale"):
         audits.stream(Total)
     audits.stream(Total, scale=1.0)
+
+    class Named(Server):
+        def __init__(self, data: list[int], epsilon: float = 1.0, *, rng: np.random.Generator) -> None:
+            self.data, self.rng = data, rng
+
+    learner: Any = audits.session(Named, data=[0, 1], ask=[0])
+    assert learner.effective_coins == "given"
