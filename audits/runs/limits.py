@@ -310,10 +310,12 @@ def announce_cost(
     if not shortest > _LONG:
         return
     bounds = "" if limits.given else "; max_calls and max_seconds set limits"
+    lasts = _describe_seconds(shortest)
+    duration = lasts if is_limited else f"at least {lasts.removeprefix('about ')}"
     share = f", up to {checks:,} of them for checks" if checks else ""
     text = (
         f"{learner.own_name}: at most {int(calls):,} calls{share}, of {_describe_seconds(seconds)} each, "
-        f"{'' if is_limited else 'at least '}{_describe_seconds(shortest)} in all{bounds}"
+        f"{duration} in all{bounds}"
     )
     (LOGGER.warning if announce is None else announce)(text)
 
