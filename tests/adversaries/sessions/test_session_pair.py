@@ -56,5 +56,5 @@ def test_what_is_no_pair_of_the_claim_is_refused() -> None:
 
 
 def test_without_data_the_clearest_pair_is_played() -> None:
-    first, second = SessionPair(learner=make({"oldest": [None]})).worlds
+    first, second = SessionPair(learner=make({"oldest": [None]})).find_worlds()
     assert second.size == first.size + 1
