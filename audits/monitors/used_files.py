@@ -28,7 +28,7 @@ _SYSTEM = (
     *("/proc/", "/sys/", "/dev/", "/run/"),
     *(os.path.join(prefix, folder, "") for prefix in sorted(_PREFIXES) for folder in _FOLDERS),
 )
-_IGNORED = frozenset({".hypothesis", ".git", ".pytest_cache", ".mypy_cache", ".ruff_cache"})
+_IGNORED = (".hypothesis", ".git", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".egg-info", ".dist-info")
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
@@ -128,8 +128,10 @@ def _add(path: Any, *, written: bool = False) -> None:
 
 
 def _is_users(path: str) -> bool:
+    """Whether a file is the user's own: not one of a library or a tool, nor what an installation wrote."""
     is_there = os.path.isfile(path) and is_users_file(path)
-    return is_there and not path.startswith(_SYSTEM) and _IGNORED.isdisjoint(Path(path).parts)
+    ignored = path.startswith(_SYSTEM) or any(part.endswith(_IGNORED) for part in Path(path).parts)
+    return is_there and not ignored
 
 
 def _find_file(module: str) -> str:

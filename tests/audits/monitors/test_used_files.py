@@ -127,6 +127,15 @@ def list_nights(store: Store) -> list[int]:
     return [sum(night.counts for night in version.nights) for version in store.versions["count"]]
 
 
+def test_what_an_installation_wrote_is_no_part_of_a_version(
+    play: Callable[[dict[str, str]], Store], tmp_path: Path
+) -> None:
+    for folder in ("mine.egg-info", "mine.dist-info"):
+        (tmp_path / folder).mkdir()
+    store = play({"model.json": "1", "mine.egg-info/PKG-INFO": "1", "mine.dist-info/METADATA": "1"})
+    assert [*store.versions["count"][0].parts[READ]] == ["model.json"]
+
+
 def test_nights_add_up_while_they_read_the_same(play: Callable[[dict[str, str]], Store]) -> None:
     for _ in range(2):
         play({"model.json": "1", "other.json": "1"})
