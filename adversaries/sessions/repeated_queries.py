@@ -106,8 +106,10 @@ def _compare_answers(learner: Any, worlds: tuple[Records, Records], number: int)
 def simulate_replies(
     learner: Any, worlds: tuple[Records, Records], places: Sequence[int], sessions: int
 ) -> list[np.ndarray]:
-    """The replies in each world, encoded, of so many sessions with coins of their own for each of the queries
-    at these places: reply s·q + k is to the query k."""
+    """The encoded replies in each world to the q queries at these places, `sessions` replies to each.
+
+    Each reply comes from a session of its own, with its own random numbers; reply s·q + k is to query k.
+    """
     games = len(places) * sessions
     queries = [QueryAt(places[game % len(places)]) for game in range(games)]
     replies = []

@@ -53,7 +53,7 @@ def list_content(model: Any) -> dict[str, Any]:
     """The attributes of a model, private ones too, without its public settings and what nobody publishes.
 
     Left out are parameters of its class that have their default; generators of random numbers and seeds;
-    durations; and addresses in memory, as of an attribute that says whether another was replaced.
+    durations; and attributes that hold addresses in memory, such as the id of another attribute.
     """
     kind: Any = type(model)
     state, defaults = list_state(model), _list_defaults(kind)

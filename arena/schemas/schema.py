@@ -49,7 +49,7 @@ def _list_column_keys(columns: Sequence[tuple[Any, ...]] | None) -> tuple[tuple[
 class Drawable(Protocol):
     """What is known of the data that a strategy of the user's draws.
 
-    text: of the strategy, by which it is compared.
+    text: the strategy as text; equal texts mean equal strategies.
     examples: whole data that it drew, the smallest first; none if any of its records may be joined (is_free).
     largest: the most records that it is known to draw, if the schema does not say it.
     """
@@ -176,8 +176,8 @@ class Schema:
         return self.drawable.largest
 
     def can_draw(self, records: Records) -> bool:
-        """Whether the claim is meant for so many records and, if a strategy draws the data, it is known to
-        draw these."""
+        """Whether the claim is meant for this number of records, and the strategy of the data, if there is
+        one, is known to draw them."""
         if not self.allows_size(records.size):
             return False
         if self.unique and len(self.drop_repetitions(records.rows())) < records.size:

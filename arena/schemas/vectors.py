@@ -10,10 +10,10 @@ import numpy as np
 from arena.claims import Neighbours, Relation
 from arena.records import Records
 
-_ROUNDING = 1 - 2.0**-50  # by which a step is shorter, where the rounded sum would exceed the distance
+_ROUNDING = 1 - 2.0**-50  # factor that shortens a step whose rounded sum would exceed the distance
 _MOST_RAISED = 16  # entries of a whole vector that are moved by one more
-_SLACK = Fraction(1, 2**40)  # of a distance, by which two vectors that are given may exceed it by rounding
-_MOST_ULPS = 8  # steps of the last place, by which an entry of such a vector is moved
+_SLACK = Fraction(1, 2**40)  # share of a distance that a given pair may exceed, as its entries are rounded
+_MOST_ULPS = 8  # steps of the last place that an entry of such a vector is moved, at most
 
 Vector = tuple[float, ...]
 

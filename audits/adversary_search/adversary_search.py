@@ -217,7 +217,7 @@ class AdversarySearch(SearchPlan):
         limits: Limits,
         releases: ReleaseWatch | None = None,
     ) -> SearchResult:
-        """Search until a limit or a refutation. releases: is told what all games of explorations released."""
+        """Search until a limit or a refutation. releases: collects what explorations released."""
         explorations: list[Exploration] = []
         confirmations = 0
         confirmed: tuple[Plan, Verdict] | None = None

@@ -73,7 +73,7 @@ class SearchPlan:
         return self._count_perfect_games(self.claim.epsilon, 8)
 
     def _count_perfect_games(self, epsilon: float, times: int) -> int:
-        """The games in each world that refute ε if the worlds are separated perfectly, so many times."""
+        """`times` the games in each world that refute ε if the worlds are separated perfectly."""
         return ceil(times * log(2 / self.error) / log1p(exp(-epsilon)))
 
     @property

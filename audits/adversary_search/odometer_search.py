@@ -176,7 +176,7 @@ class _OdometerSearch:
     seed: int
     limits: Limits
     tried: int = 0
-    curtailed: str = ""  # by which limit fewer games were played than usual
+    curtailed: str = ""  # the limit for which fewer games were played than usual
 
     def run(self, examples: int, announce: Callable[[str], None] | None) -> OdometerResult:
         """The result. Raises: as `search_odometer`."""
@@ -338,7 +338,7 @@ class _LimitReached(Exception):
 
 @contextmanager
 def _count_queries(rounds: int) -> Iterator[None]:
-    """Count each game within it as so many calls, one for each query."""
+    """Count each game within it as `rounds` calls, one for each query."""
     with count_games() as count:
         yield
     add_games(count.games * (max(1, rounds) - 1))

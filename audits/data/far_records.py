@@ -14,7 +14,7 @@ from arena.schemas.frames import PandasForm
 _Path = tuple[Any, ...]  # places and keys that lead from a record to a number in it
 
 _LEAST_POWER = 6  # of ten, the least size of a number beyond the range
-_POWERS_BEYOND = 3  # by which it is larger than all numbers of the example
+_POWERS_BEYOND = 3  # of ten: it is that many times larger than all numbers of the example
 _LIMITS = (2**15 - 1, 2**8 - 1, 2**7 - 1)  # the largest numbers of types that hold none of that size
 _MOST_FIELDS = 4  # that are changed alone
 

@@ -248,6 +248,16 @@ def _all(answers: Iterator[Answer]) -> Answer:
     return known
 
 
+def _any(answers: Iterator[Answer]) -> Answer:
+    """Whether one is true, up to the first that is; if none is, false unless some are not known."""
+    known: Answer = False
+    for answer in answers:
+        if answer:
+            return True
+        known = None if answer is None else known
+    return known
+
+
 def _judge_integer(_: Membership, strategy: Any, value: Any) -> Answer:
     low, high = strategy.start, strategy.end
     return type(value) is int and (low is None or low <= value) and (high is None or value <= high)
@@ -357,13 +367,7 @@ def _judge_dictionary(membership: Membership, strategy: Any, value: Any) -> Answ
 
 
 def _judge_one_of(membership: Membership, strategy: Any, value: Any) -> Answer:
-    known: Answer = False
-    for part in strategy.original_strategies:
-        answer = membership.judge_part(strategy, part, value)
-        if answer:
-            return True
-        known = None if answer is None else known
-    return known
+    return _any(membership.judge_part(strategy, part, value) for part in strategy.original_strategies)
 
 
 def _judge_filtered(membership: Membership, strategy: Any, value: Any) -> Answer:
@@ -399,13 +403,7 @@ def _judge_flat(membership: Membership, strategy: Any, value: Any) -> Answer:
     bases = membership.list_values(strategy.base)
     if bases is None:
         return membership.ask_program(strategy, value)
-    known: Answer = False
-    for base in bases:  # all that there are
-        answer = membership.judge(strategy.expand(deepcopy(base)), value)
-        if answer:
-            return True
-        known = None if answer is None else known
-    return known
+    return _any(membership.judge(strategy.expand(deepcopy(base)), value) for base in bases)
 
 
 def _judge_recursive(membership: Membership, strategy: Any, value: Any) -> Answer:
@@ -449,8 +447,7 @@ def _judge_array(membership: Membership, strategy: Any, value: Any) -> Answer:
         return False
 
     def judge(part: Strategy, cell: Any) -> Answer:
-        answers = [membership.judge_part(strategy, part, each) for each in _list_casts(cell, value.dtype)]
-        return True if True in answers else None if None in answers else False
+        return _any(membership.judge_part(strategy, part, each) for each in _list_casts(cell, value.dtype))
 
     drawn = _all(judge(strategy.element_strategy, cell) for cell in distinct)
     if drawn or strategy.fill.is_empty or len(cells) < 2 or value.dtype.hasobject:

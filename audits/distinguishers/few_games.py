@@ -1,7 +1,7 @@
 """Distinguishers that are learned from a few pairs of games, where every call is dear.
 
 Each kind is fitted to some of the pairs and judged by the others in turn, and the one that predicts these
-best is fitted to all of them.
+best is fitted to all of them. Validity: docs/proofs/learned_distinguisher.md.
 """
 
 from __future__ import annotations
@@ -18,10 +18,8 @@ from audits.distinguishers.view_classifiers import Distinguisher, ViewFrequencie
 from audits.distinguishers.view_features import INFINITE, ViewCounts
 
 _FOLDS = 5  # parts of the pairs, each of which is left out once
-_TIE = 0.5  # nats, by which a simpler kind may predict worse: chance decides as much
-_PRIOR = (
-    0.1  # games by which the variance of all games counts among those within a world: few may agree by chance
-)
+_TIE = 0.5  # nats: a simpler kind is chosen although it predicts that much worse, as chance may decide it
+_PRIOR = 0.1  # games that the variance of all games is worth: the few of one world may agree by chance
 _RIDGE = 1e-6  # relative to the variance; makes the covariance matrix of numbers with common noise invertible
 _CODES = (" text", " shape")  # suffixes of features that are no magnitudes
 _MOST_CORRELATED = 64  # features up to which their covariances are estimated
@@ -204,7 +202,7 @@ _Fit = Callable[[ViewCounts], Distinguisher]
 
 
 def _list_kinds(views: ViewCounts) -> Iterator[_Fit]:
-    """The kinds for so few games, the simplest first."""
+    """The kinds of distinguishers that a few games can teach, the simplest first."""
     yield ViewFrequencies.fit
     if views.names:
         yield EntryFrequencies.fit

@@ -72,7 +72,8 @@ class DistinguisherTraining:
     Where games are few, none are held out: after nearly every block it is learned from all games so far, and
     bets are chosen from the scores that earlier distinguishers gave to blocks that they had not seen.
 
-    pairs: training ends with about so many pairs, at most 2²⁰. delta: δ of the claim.
+    pairs: the number of pairs with which training ends, about, and at most 2²⁰.
+    delta: δ of the claim.
 
     Attributes:
     done: whether training has ended.

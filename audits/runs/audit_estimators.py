@@ -23,7 +23,7 @@ from audits.statistics.score_pairs import PairCounts
 if TYPE_CHECKING:
     from audits.runs.ledger import Ledger
 
-_LEARNING = 2  # times as many games as a perfect adversary needs, by which a slower one has learned to bet
+_LEARNING = 2  # times the games that a perfect adversary needs: a slower one has learned to bet by then
 # Of all games, the share by which a distinguisher is chosen, and at a fixed number of games, where only the
 # other games count.
 _CHOOSING_SHARE, _FIXED_CHOOSING_SHARE = 0.4, 0.2
@@ -166,7 +166,7 @@ class AuditEstimators:
 
     @property
     def _choosing_pairs(self) -> int:
-        """The number of pairs by which a distinguisher is chosen."""
+        """The number of pairs from which a distinguisher is learned and chosen."""
         games = self.plan.games
         if not self.plan.fixed_games:
             return max(1, int(_CHOOSING_SHARE * games))

@@ -192,7 +192,7 @@ def check_repeated_games(
 
 
 def _choose_repeated(blocks: Sequence[int], sizes: Sequence[int], games: int) -> Sequence[int]:
-    """The first of some blocks, by their indices, as many as make up a tenth of so many games."""
+    """The indices of the first blocks that hold a tenth of all games together, at least one block."""
     return blocks[: max(1, int((np.cumsum(sizes) <= games / _REPEATED_SHARE).sum()))]
 
 

@@ -21,10 +21,8 @@ from arena.settings import at_least, check_value, more_than, number, whole
 CALLS, SECONDS = "max_calls", "max_seconds"
 _REASONS = {CALLS: "it would have made more calls than max_calls", SECONDS: "max_seconds have passed"}
 CHECKING_CALLS = 500  # of the checks of a function before its games
-_FEW_CHECKING_CALLS, _OWN_COINS_CALLS = (
-    120,
-    180,
-)  # if a run makes few, and more with random numbers of its own
+_FEW_CHECKING_CALLS = 120  # the same, if the run makes few calls
+_OWN_COINS_CALLS = 180  # added to these, if the function draws random numbers of its own
 _SCARCE = 5 * CHECKING_CALLS  # calls of a run, up to which its checks are few
 _LEAST_GAMES = 40  # calls that a limit leaves for games that count, at least
 CHECKED_AGAIN = 32  # calls after a refutation, to see that a learner remembers nothing
@@ -205,8 +203,10 @@ def explain_stop(reached: str) -> str:
 
 
 def makes_few_calls(learner: Learner, calls: float, seconds: float = 0.0) -> bool:
-    """Whether a run of so many calls is so short, or limited to so few, that checks have to be few, too.
-    seconds: of a call; 0 if it is not known."""
+    """Whether a run is short, or its limits are, so that checks have to be few, too.
+
+    calls: of the run without limits. seconds: of a call; 0 if it is not known.
+    """
     limits = find_limits()
     if not learner.one_call_a_game:
         return False

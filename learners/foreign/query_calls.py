@@ -51,9 +51,10 @@ def choose_arguments(method: Callable[..., Any], query: Any) -> _Arguments | Non
 
     None, () and {} stand for no argument where none is required. A dictionary gives arguments by name if all
     of its keys are names of arguments. A method with one required argument, or with one in all, receives the
-    query itself; any other the parts of a tuple, in their order, if it takes so many. Where nothing is
-    required, what is no tuple is the first argument. Of a method without a signature, or one that passes on
-    whatever it is given (*args, **kwargs), the query is the only argument, and () stands for none.
+    query itself. Any other method receives the parts of a tuple in their order, if it takes that number of
+    arguments; where none is required, a query that is not a tuple is the first argument. A method without a
+    signature, or one that passes on whatever it is given (*args, **kwargs), receives the query as its only
+    argument, and none for ().
     """
     signature = _read_signature(method)
     parameters = [] if signature is None else list(signature.parameters.values())

@@ -161,10 +161,14 @@ class ObjectSession(DrawsCoins, Learner):
 
     @cached_property
     def takes_generator(self) -> bool:
-        position = 2 if self.vectorised else 1
         if self.coins is None or self.coins == GIVEN:
-            return find_generator(self.made_factory, position) is not None
-        return needs_argument(self.made_factory, position)
+            return find_generator(self.made_factory, self._data_arguments) is not None
+        return needs_argument(self.made_factory, self._data_arguments)
+
+    @property
+    def _data_arguments(self) -> int:
+        """How many arguments come before a generator: the data and, if it is vectorised, the games."""
+        return 2 if self.vectorised else 1
 
     @cached_property
     def trial(self) -> Trial:
@@ -173,10 +177,10 @@ class ObjectSession(DrawsCoins, Learner):
     @cached_property
     def make_object(self) -> Callable[..., Any]:
         """f(data, rng), or with games in between if it is vectorised."""
-        position, given = 2 if self.vectorised else 1, None
+        given = None
         if self.takes_generator:
-            check_generator(self.made_factory, position)
-            given = find_generator(self.made_factory, position)
+            check_generator(self.made_factory, self._data_arguments)
+            given = find_generator(self.made_factory, self._data_arguments)
         make = make_callable(self.made_factory, given)
         return make if self.takes_generator else lambda *arguments: make(*arguments[:-1])
 

@@ -33,7 +33,7 @@ from arena.testing.laws.uniform_events import (
     transform_walsh,
 )
 
-_EDGE = 1e-9  # of its scale, by which a number may lie beyond the support of a density by rounding
+_EDGE = 1e-9  # of its scale: rounding may place a number that far beyond the support of a density
 _MOST_CHANCE = 1e-6  # of one value of a density, by rounding
 _WALSH = 16  # coordinates of a finite distribution of which all parities are compared
 _CHOICES = 4  # of so many coordinates, if there are more

@@ -256,8 +256,10 @@ def find_failing(learner: Any, pairs: Sequence[tuple[Records, Records]]) -> list
 def _read_last(
     learner: Learner, prober: _Prober, worlds: np.ndarray, number: int
 ) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Hashes and numbers (games, q) of the replies to each query, nan for what is no number; and the
-    exceptions that are the first reply to each, empty for others."""
+    """Hashes and numbers (games, q) of the replies to q queries, and the exceptions in the first game.
+
+    NaN stands for a reply that is not a number, and an empty text for a query that raised no exception.
+    """
     played = play(learner, prober, Session(), games=len(worlds), seed=_SEED, worlds=worlds, record=True)
     reply = played.replies[-1]
     assert isinstance(reply, Replied)
