@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from arena.errors import ArenaError
@@ -25,12 +26,15 @@ class DrawnRecords:
         self._known: dict[bytes, bool] = {}
 
     def can_draw(self, records: Records, form: Form) -> bool:
-        return all(map(self.can_draw_record, records.records))
+        keys = (key.tobytes() for key in records.keys)
+        return all(itertools.starmap(self._can_draw, zip(records.records, keys, strict=True)))
 
     def can_draw_record(self, record: Any) -> bool:
+        return self._can_draw(record, record_key(record))
+
+    def _can_draw(self, record: Any, key: bytes) -> bool:
         if isinstance(record, BlankRecord):
             return True
-        key = record_key(record)
         if key not in self._known:
             if len(self._known) >= _MOST_REMEMBERED:
                 self._known.clear()

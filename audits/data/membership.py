@@ -297,6 +297,10 @@ def _judge_sampled(membership: Membership, strategy: Any, value: Any) -> Answer:
     elements = strategy.elements
     if isinstance(elements, range) and not strategy._transformations:
         return type(value) is int and value in elements
+    if not strategy._transformations:
+        with suppress(ValueError, TypeError):  # it is not there, or cannot be compared
+            if is_same(elements[elements.index(value)], value):
+                return True
     values = membership.list_values(strategy)
     if values is None:
         values = _list_sampled(membership, strategy)

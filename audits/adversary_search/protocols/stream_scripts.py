@@ -79,7 +79,9 @@ class RecordKit:
     @property
     def is_free(self) -> bool:
         """Whether any records may follow each other."""
-        return self.schema is None or self.schema.drawable is None or self.schema.drawable.is_free
+        if self.schema is None or self.schema.drawable is None:
+            return True
+        return self.schema.drawable.is_free and not self.schema.unique
 
     def allows(self, pair: Pair) -> bool:
         """Whether the user's strategy, if there is one, draws these streams."""

@@ -173,11 +173,17 @@ def _list_changes(schema: Schema, relation: Relation, constants: tuple[Any, ...]
     yield from ((top, size, ends[0], top) for size in list_sizes(constants))
     (diverse,) = fit_sizes(schema, relation, [_DIVERSE])[:1]
     varied = _cycle_records(extended, diverse)
+    bases = [varied, varied[::-1]]
+    if schema.unique:  # then records that differ are all that there may be many of
+        every = schema.drop_repetitions([*schema.examples, *varied])
+        bases += [every if schema.largest is None else every[: schema.largest]]
     yield from (
-        (base, len(base), old, new)
-        for base in (varied, varied[::-1])
+        (others, len(others), old, new)
+        for base in bases
         for new in ends[:2]
         for old in replaced[:2]
+        for others in [_drop_conflicts(schema, base, [*new, *old])]
+        if others
     )
     news = [*ends, *offers]
     sizes = fit_sizes(schema, relation, _OBVIOUS_SIZES)
@@ -190,6 +196,14 @@ def _list_changes(schema: Schema, relation: Relation, constants: tuple[Any, ...]
             for old in replaced
             if (base is new) is same
         )
+
+
+def _drop_conflicts(schema: Schema, base: list[Any], new: list[Any]) -> list[Any]:
+    """The records that may be beside new ones, if what is unique does not occur twice."""
+    if not schema.unique:
+        return base
+    apart = schema.drop_repetitions(new)
+    return schema.drop_repetitions([*apart, *base])[len(apart) :]
 
 
 def _list_extremes(schema: Schema) -> list[list[Any]]:

@@ -31,6 +31,12 @@ def test_lists_are_as_long_as_their_strategy_says() -> None:
     assert max(world.size for pair in pairs for world in pair) == 8
 
 
+def test_unique_records_are_played_together() -> None:
+    pairs = list_obvious(find_schema(st.lists(st.integers(0, 29), unique=True)), read_relation(ADD))
+    assert max(world.size for pair in pairs for world in pair) == 30
+    assert all(len(set(world.rows())) == world.size for pair in pairs for world in pair)
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", KINDS)
 def test_all_that_is_played_can_be_drawn(name: str) -> None:
@@ -42,7 +48,7 @@ def test_all_that_is_played_can_be_drawn(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 def test_all_of_very_many_can_be_drawn(name: str) -> None:
-    """About a million datasets in all."""
+    """About a million datasets in all, in about an hour."""
     played = list(list_played(KINDS[name], 12_000))
     assert [data for data in played if not KINDS[name].draws(data)] == []
 
@@ -63,6 +69,7 @@ def test_without_what_hypothesis_does_not_promise_to_keep_nothing_else_is_played
     assert [data for data in played if not kind.draws(data)] == []
 
 
+@pytest.mark.thorough
 def test_data_of_one_size_have_no_neighbours_of_another() -> None:
     schema = find_schema(hnp.arrays(float, 5, elements=st.floats(0, 1)))
     check_relation(schema, read_relation(REPLACE))

@@ -6,6 +6,7 @@ import copy
 import datetime
 import sys
 from datetime import date
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import audits
 from arena import InvalidArgument
 from arena.claims import read_relation
 from arena.records import Records
+from arena.schemas.forms import UserForm
 from arena.schemas.schema import Schema
 from audits.adversary_search.records.obvious_records import list_obvious, list_simpler
 from audits.adversary_search.records.record_strategies import neighbouring_records
@@ -53,6 +55,7 @@ DATA = {
     "X and y": (np.array([[0.5], [1.0]]), np.array([3.5, -1.0])),
     "list": ["a", "b"],
     "tuple": (1, None),
+    "columns": {"vote": np.array([0, 1]), "weight": np.array([0.5, 2.0]), "name": ["Ann", None]},
     "tables": {"people": SIMPLE, "trips": FRAME[["age", "income"]]},
 }
 
@@ -364,6 +367,60 @@ def test_a_column_may_be_one_of_pandas_or_polars() -> None:
     schema = find_schema(audits.table(kind=kinds, number=pl.Series([1], dtype=pl.Int8), library="polars"))
     assert schema.form.pack(schema.examples[:2]).schema == {"kind": kinds.dtype, "number": pl.Int8}
     assert {record[0] for record in schema.examples} == {"a", "b"}
+
+
+def test_columns_of_one_length_are_one_table_and_others_are_several() -> None:
+    columns = {"vote": np.array([0, 1, 1]), "weight": np.array([0.5, 1.0, 2.0])}
+    shorter = {name: column[1:] for name, column in columns.items()}
+    schema = infer_schema(columns, shorter)
+    worlds = [Records(schema.form.unpack(data)) for data in (columns, shorter)]
+    assert worlds[0].rows() == [(0, 0.5), (1, 1.0), (1, 2.0)]
+    assert read_relation("add or remove one").count_changes(*worlds, len) == 1
+    assert schema.form.with_field((0, 0.5), "weight", 1.5) == (0, 1.5)
+    uneven = {**columns, "weight": columns["weight"][1:]}
+    assert infer_schema(columns, uneven).form.unpack(uneven)[-1] == ("weight", 2.0)
+    with pytest.raises(InvalidArgument, match="one length"):
+        schema.form.unpack(uneven)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("unique", "number"), [(True, 6), ([0], 3), ([lambda record: record[1]], 2)])
+def test_records_may_be_unique_as_those_of_tables(unique: Any, number: int) -> None:
+    strategy = audits.records(st.tuples(st.integers(0, 2), st.booleans()), unique=unique)
+    schema = find_schema(strategy)
+    assert len(schema.drop_repetitions(schema.examples)) == number
+    assert all(world.size <= number for world in schema.make_records())
+
+
+@pytest.mark.thorough
+def test_a_unique_field_is_one_that_records_have() -> None:
+    with pytest.raises(InvalidArgument, match="unique"):
+        audits.records(st.integers(0, 2), unique=["id"])
+
+
+class Packer:
+    def pack(self, records: list[Any]) -> list[Any]:
+        return records
+
+
+@pytest.mark.parametrize(
+    ("pack", "text"),
+    [
+        (" ".join, "' '.join(['a'])"),
+        (partial(sorted, reverse=True), "sorted(['a'], reverse=True)"),
+        (np.array, "np.array(['a'])"),
+        (pd.DataFrame.from_records, "pd.DataFrame.from_records(['a'])"),
+        (partial(pd.DataFrame, columns=["name"]), "pd.DataFrame(['a'], columns=['name'])"),
+        (Packer().pack, "pack(['a'])"),
+        (lambda records: records, "pack(['a'])"),
+    ],
+)
+def test_what_a_function_packs_is_shown_as_code_that_runs(pack: Any, text: str) -> None:
+    form = UserForm(pack)
+    assert form.show(["a"]) == text
+    made = eval(text, {"pd": pd, "np": np, "pack": pack})
+    assert repr(made) == repr(pack(["a"]))
+    assert form.define().startswith("# define pack as") == text.startswith("pack")
 
 
 def test_a_column_called_user_says_whose_a_row_is() -> None:
