@@ -4,7 +4,6 @@ docs/proofs/declared_distributions.md."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from time import perf_counter
 from typing import Any
 
 import attrs
@@ -32,12 +31,12 @@ from arena.testing.laws.value_events import is_possible, list_ratio_events, list
 MOST_GAMES = 200_000  # in each world
 _FEW_GAMES = 4_000  # in each world, which are looked at before more are played
 _MOST_NUMBERS = 4_000_000  # that are released in each world
-_MOST_CHANCES = 1_000_000  # of outcomes of rounds in each world
+_MOST_CHANCES = 500_000  # of outcomes of rounds in each world
 _MOST_COST = 2 * 10**8  # probabilities of hidden states that are followed in each world
 _MOST_PLAYED_ALONE = 4_000  # games of an adversary in game style, in each world
 _SMALLEST_BATCH = 8
 _BATCH_NUMBERS = 500_000  # numbers that are shown in a batch
-_SECONDS = 1.0  # for the games of each world, beyond the first batch
+_FIRST_BATCH = 500  # games, unless fewer are asked for
 
 
 @attrs.frozen(eq=False)
@@ -59,11 +58,13 @@ def compare_with_law(
     worlds: tuple[bool, ...] = (False, True),
 ) -> Comparison | None:
     """Compare games of an adversary with the output distribution that the learner declares: released values,
-    or what is shown in each round given the rounds before; as many as a fixed amount of work allows.
+    or what is shown in each round given the rounds before. How many games are played follows from the size of
+    a game, never from the clock, so that the same players always give the same figures.
 
     Returns None if the distribution is not that of this protocol, or of other points than the adversary's.
     Raises: NotConforming, with probability at most `rate` if it is right; Unsupported if none is declared.
     """
+    games = min(games, MOST_GAMES)
     if games <= _FEW_GAMES:
         return _compare(learner, adversary, referee, rate, games, worlds)
     # What is plainly wrong shows in few games.
@@ -129,7 +130,7 @@ class _Replay(Adversary):
 
 def _play_releases(learner: Learner, probe: Adversary, referee: Referee, law: ValueLaw, games: int) -> _World:
     parts: list[np.ndarray] = []
-    batch, count, started = min(games, 500), 0, perf_counter()
+    batch, count = min(games, _FIRST_BATCH), 0
     while batch:
         seed = child_seed(block_seed(1, 0), len(parts))
         played = play(learner, probe, referee, games=batch, seed=seed, record=True)
@@ -137,7 +138,7 @@ def _play_releases(learner: Learner, probe: Adversary, referee: Referee, law: Va
         count += batch
         width = max(1, parts[0].size // len(parts[0]))
         games = min(games, max(count, _MOST_NUMBERS // width))
-        batch = _size_next_batch(count, games, width, perf_counter() - started)
+        batch = _size_next_batch(count, games, width)
     if len({part.shape[1:] for part in parts}) > 1:
         longest = max(part.shape[1] if part.ndim > 1 else 2 for part in parts)
         parts = [fit_rows(part, longest)[0] for part in parts]
@@ -179,10 +180,9 @@ def _check_support(name: str, law: ValueLaw, values: np.ndarray, logs: np.ndarra
     return np.where(logs == -np.inf, np.nan, logs)
 
 
-def _size_next_batch(count: int, games: int, numbers: int, seconds: float) -> int:
-    """How many games to play after `count` of them with so many numbers each, 0 if there are enough."""
-    batch = min(games - count, count, max(1, _BATCH_NUMBERS // numbers))
-    return batch if seconds * (count + batch) / count < _SECONDS else 0
+def _size_next_batch(count: int, games: int, numbers: int) -> int:
+    """How many games to play after the first `count` of all `games`, if each shows `numbers` numbers."""
+    return min(games - count, count, max(1, _BATCH_NUMBERS // numbers))
 
 
 def _list_ratios(first: _World, second: _World) -> Iterator[EventSums]:
@@ -211,7 +211,7 @@ def _play_rounds(
     if law is None:
         return None
     events: RoundEvents | None = None
-    batch, cost, number, count, started = min(games, largest, 500), 0, 0, 0, perf_counter()
+    batch, cost, number, count = min(games, largest, _FIRST_BATCH), 0, 0, 0
     while batch:
         parts = _join_single_games(_record(learner, adversary, referee, world, batch, seed=1 + number))
         if isinstance(law, AnswerLaw):
@@ -234,7 +234,7 @@ def _play_rounds(
         numbers = max(1, predicted[0].chances[0].size)
         count += batch
         games = count if cost > _MOST_COST else min(games, max(count, _MOST_CHANCES // numbers))
-        batch = min(largest, _size_next_batch(count, games, numbers, perf_counter() - started))
+        batch = min(largest, _size_next_batch(count, games, numbers))
         number += 1
     assert events is not None
     return _World(count, tuple(events.list_sums()))

@@ -52,13 +52,6 @@ def _mark(flaws: Iterable[str]) -> list[Any]:
     return [pytest.param(flaw, marks=marks[flaw in MANY]) for flaw in flaws]
 
 
-@pytest.fixture(autouse=True)
-def unhurried(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As many games as where nothing else uses the machine, in slow tests."""
-    if request.node.get_closest_marker("slow") is not None:
-        monkeypatch.setattr("arena.testing.laws.comparison._SECONDS", 300.0)
-
-
 @pytest.mark.parametrize("flaw", _mark(hidden_laws.VALUES))
 def test_hidden_flaws_of_values_are_noticed(flaw: str) -> None:
     with pytest.raises(NotConforming, match=REFUSED):

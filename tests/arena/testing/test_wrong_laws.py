@@ -18,9 +18,9 @@ pytestmark = pytest.mark.thorough  # a comparison plays 200,000 games in each wo
 
 
 @pytest.fixture(autouse=True)
-def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As many games as where nothing else uses the machine."""
-    monkeypatch.setattr("arena.testing.laws.comparison._SECONDS", 60.0)
+def long_comparisons(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many games as outside of tests."""
+    monkeypatch.setattr("arena.testing.laws.comparison.MOST_GAMES", 200_000)
 
 
 LONG = {  # over 4 s
