@@ -52,6 +52,7 @@ texts: dict[float, str] = {}  # by code; for people only
 ABSENT = -3e300  # below every other feature; numbers beyond 1e299 are no magnitudes
 _FIRST_KEY = re.compile(r"value\{[0-9a-f]+\}")
 _MOST_KEYS = 12  # that a description names
+_NOT_COMPARED = "not compared: types of numbers and lists, order of keys"
 _MAX_COLUMNS = 4_096  # of releases with keys or lists in lists
 _SUFFIXES = (" text", " low", " sign", " shape", " size")
 
@@ -333,11 +334,11 @@ def describe_feature(name: str) -> str:
 
 
 def describe_content(value: np.ndarray) -> str:
-    """What the adversary sees of an encoded value (1, ...): its numbers and texts, and their first names.
-    Names are known in processes that have encoded it.
+    """What the adversary sees of an encoded value (1, ...): its numbers and texts, their first names, and
+    what it does not see. Names are known in processes that have encoded it.
 
     >>> describe_content(encode_values([{"total": 1.5, "unit": "m"}]))
-    '1 number, 1 text (key "total", key "unit")'
+    '1 number, 1 text (key "total", key "unit"); not compared: types of numbers and lists, order of keys'
     """
     columns = value_columns(value, "value")
     numbers = sum(not name_suffix(name) for name in columns)
@@ -347,7 +348,7 @@ def describe_content(value: np.ndarray) -> str:
     keys = [key for key in map(describe_feature, first) if key != "the type"]
     more = [f"{len(keys) - _MOST_KEYS:,} more"] if len(keys) > _MOST_KEYS else []
     named = f" ({', '.join([*keys[:_MOST_KEYS], *more])})" if keys else ""
-    return (", ".join(parts) or "nothing but its shape") + named
+    return f"{', '.join(parts) or 'nothing but its shape'}{named}; {_NOT_COMPARED}"
 
 
 def _split_column(column: np.ndarray, special: np.ndarray, name: str) -> dict[str, np.ndarray]:
