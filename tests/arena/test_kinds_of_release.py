@@ -574,7 +574,9 @@ class InGameStyle(GameLearner):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("learner", [InGameStyle(as_mixture), Function(function=as_mixture)])
+@pytest.mark.parametrize(
+    "learner", [InGameStyle(as_mixture), Function(function=as_mixture, receives="labels")]
+)
 def test_mixtures_of_text_and_numbers_are_audited(learner: Any) -> None:
     """Without a claim, the loss that the text shows is certified by a learned distinguisher."""
     options: dict[str, Any] = {"epsilon": 1.0, "delta": 0.0, "games": 1_500, "distinguisher": LEARNED}

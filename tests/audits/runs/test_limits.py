@@ -205,8 +205,8 @@ def test_a_long_audit_says_what_it_costs(caplog: pytest.LogCaptureFixture) -> No
     (record,) = caplog.records
     assert (record.name, record.levelno) == ("audits", logging.WARNING)
     assert record.getMessage() == (
-        "release_sum: at most 1,254 calls, up to 254 of them for checks, of 50 ms each, at least about 1 "
-        "minute in all; max_calls and max_seconds set limits"
+        "release_sum: at most 1,254 calls, up to 254 of them for checks, of 50 ms each, at least 1 minute "
+        "in all; max_calls and max_seconds set limits"
     )
 
 
@@ -223,7 +223,7 @@ def test_the_cost_of_a_limited_audit_is_that_of_the_limit() -> None:
     audits.audit(LEARNER, max_calls=800, announce=said.append)
     audits.audit(LEARNER, max_seconds=40, announce=said.append)
     cost = "release_sum: at most 800 calls, up to 232 of them for checks, of 50 ms each, {} 40 seconds in all"
-    assert said == [cost.format("at least about"), cost.format("about")]
+    assert said == [cost.format("at least"), cost.format("about")]
 
 
 # --- assertions ---------------------------------------------------------------------------------------------
