@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 
 from arena.claims import Relation
-from arena.errors import InvalidArgument
+from arena.errors import InvalidArgument, count_things
 from arena.parcels import callable_name, fingerprint
 from arena.records import BlankRecord, Records, record_key
 from arena.schemas.forms import Form, UserForm, is_missing
@@ -114,10 +114,17 @@ class Schema:
             )
 
     def __str__(self) -> str:
-        most = "" if self.max_size is None else f" to {self.max_size:,}"
-        sizes = f", {self.min_size:,}{most or ' or more'} records" if self.min_size or most else ""
         user = callable_name(self.user) if callable(self.user) else self.user
+        sizes = self._describe_sizes()
         return f"{self.form.describe()}{sizes}" + (f" of the user {user}" if user is not None else "")
+
+    def _describe_sizes(self) -> str:
+        """How many records there may be, behind a comma; empty if there may be any number."""
+        if self.max_size is None:
+            return f", {self.min_size:,} or more records" if self.min_size else ""
+        if self.min_size == self.max_size:
+            return f", {count_things(self.min_size, 'record')}"
+        return f", {self.min_size:,} to {self.max_size:,} records"
 
     def pack_games(self, records: Records, games: int) -> Iterator[Any]:
         """What each of so many games receives: data of its own. Raises: InvalidArgument for a number of
