@@ -93,10 +93,10 @@ class Membership:
             inner = unwrap(strategy)
             if id(strategy) in self._static:
                 self._static[id(inner)] = inner
-            judge = _JUDGES.get(type(inner).__name__)
-            if judge is None:
-                return self.ask_pool(inner, value)
-            return judge(self, inner, value)
+            name = type(inner).__name__
+            if name in _SIMPLE_JUDGES:
+                return _SIMPLE_JUDGES[name](inner, value)
+            return _JUDGES[name](self, inner, value) if name in _JUDGES else self.ask_pool(inner, value)
         except AttributeError:  # of a strategy of another release of Hypothesis
             return self.ask_pool(strategy, value)
         finally:
@@ -174,7 +174,7 @@ class Membership:
                 return False
             if is_same(result, wanted):
                 return True
-            score = _compare(parts.atoms, _Parts.of(result).atoms)
+            score = _compare(parts.atoms, list(_list_atoms(_list_rows(result) or result)))
             if best is None or score > best[0]:
                 best = score, overrides, guess
             return False
@@ -187,8 +187,8 @@ class Membership:
         runs = 0
         while best is not None:
             score, overrides, guess = best
-            for place, others in enumerate(guess.others):
-                for other in others:
+            for place in range(guess.draws):
+                for other in guess.list_others(place):
                     runs += 1
                     if runs > _MOST_GUESSES or self._runs >= _MOST_RUNS:
                         return False
@@ -258,12 +258,12 @@ def _any(answers: Iterator[Answer]) -> Answer:
     return known
 
 
-def _judge_integer(_: Membership, strategy: Any, value: Any) -> Answer:
+def _judge_integer(strategy: Any, value: Any) -> Answer:
     low, high = strategy.start, strategy.end
     return type(value) is int and (low is None or low <= value) and (high is None or value <= high)
 
 
-def _judge_float(_: Membership, strategy: Any, value: Any) -> Answer:
+def _judge_float(strategy: Any, value: Any) -> Answer:
     if type(value) is not float:
         return False
     if math.isnan(value):
@@ -285,11 +285,11 @@ def _judge_text(membership: Membership, strategy: Any, value: Any) -> Answer:
     return _all(membership.judge_part(strategy, strategy.element_strategy, each) for each in set(value))
 
 
-def _judge_character(_: Membership, strategy: Any, value: Any) -> Answer:
+def _judge_character(strategy: Any, value: Any) -> Answer:
     return type(value) is str and len(value) == 1 and ord(value) in strategy.intervals
 
 
-def _judge_bytes(_: Membership, strategy: Any, value: Any) -> Answer:
+def _judge_bytes(strategy: Any, value: Any) -> Answer:
     return type(value) is bytes and strategy.min_size <= len(value) <= strategy.max_size
 
 
@@ -491,14 +491,17 @@ def _read_regex(strategy: Any) -> tuple[Any, bool] | None:
     return (given["regex"], bool(given.get("fullmatch"))) if is_plain else None
 
 
-_JUDGES: dict[str, Callable[[Membership, Any, Any], Answer]] = {
+_SIMPLE_JUDGES: dict[str, Callable[[Any, Any], Answer]] = {  # of strategies that are made of no others
     "IntegersStrategy": _judge_integer,
-    "BooleansStrategy": lambda _, strategy, value: type(value) is bool,
+    "BooleansStrategy": lambda strategy, value: type(value) is bool,
     "FloatStrategy": _judge_float,
-    "NanStrategy": lambda _, strategy, value: type(value) is float and math.isnan(value),
-    "TextStrategy": _judge_text,
+    "NanStrategy": lambda strategy, value: type(value) is float and math.isnan(value),
     "OneCharStringStrategy": _judge_character,
     "BytesStrategy": _judge_bytes,
+    "Nothing": lambda strategy, value: False,
+}
+_JUDGES: dict[str, Callable[[Membership, Any, Any], Answer]] = {
+    "TextStrategy": _judge_text,
     "SampledFromStrategy": _judge_sampled,
     "JustStrategy": _judge_sampled,
     "DateStrategy": _judge_moment,
@@ -519,7 +522,6 @@ _JUDGES: dict[str, Callable[[Membership, Any, Any], Answer]] = {
     "PermutationStrategy": _judge_permutation,
     "ArrayStrategy": _judge_array,
     "LazyStrategy": _judge_regex,
-    "Nothing": lambda _, strategy, value: False,
     "BuildsStrategy": Membership.ask_program,
     "CompositeStrategy": Membership.ask_program,
 }
@@ -871,8 +873,8 @@ _UNKNOWN = object()
 
 
 class _Guess:
-    """Draws for one run what may lead to the wanted value. others: by the place of a draw, what else it
-    could have been. order: whether atoms are taken column by column, and whether the size comes before."""
+    """Draws for one run what may lead to the wanted value. draws: how many draws it has made. order: whether
+    atoms are taken column by column, and whether the size comes before."""
 
     def __init__(
         self,
@@ -885,7 +887,7 @@ class _Guess:
     ) -> None:
         self.order = by_column, size_first
         self._size_first = size_first
-        self.others: list[list[Any]] = []
+        self._drawn: list[tuple[Any, Iterator[tuple[Any, Callable[[], None]]]]] = []  # and what fits, too
         self._membership, self._parts = membership, parts
         self._overrides, self._learned = overrides, learned
         self._atoms = parts.by_column if by_column else parts.atoms
@@ -893,10 +895,22 @@ class _Guess:
         self._used: set[int] = set()  # places of wholes
         self._sizes = list(parts.sizes)
 
+    @property
+    def draws(self) -> int:
+        return len(self._drawn)
+
+    def list_others(self, place: int) -> list[Any]:
+        """What else the draw at a place could have been."""
+        chosen, fitting = self._drawn[place]
+        seen = [chosen]
+        for other, _ in islice(fitting, 4 * _MOST_OTHERS):
+            if len(seen) <= _MOST_OTHERS and not any(is_same(other, each) for each in seen):
+                seen.append(other)
+        return seen[1:]
+
     def draw(self, strategy: Strategy, label: object = None) -> Any:
-        place = len(self.others)
-        others: list[Any] = []
-        self.others.append(others)
+        place = len(self._drawn)
+        self._drawn.append((None, iter(())))
         if place in self._overrides:
             if not self._membership.judge(strategy, self._overrides[place]):
                 raise LookupError("what fitted before does not")
@@ -906,31 +920,31 @@ class _Guess:
         if first is None:
             raise LookupError("nothing fits")
         chosen, use = first
+        self._drawn[place] = chosen, fitting
         use()
-        seen = [chosen]
-        for other, _ in islice(fitting, 4 * _MOST_OTHERS):
-            if len(others) < _MOST_OTHERS and not any(is_same(other, each) for each in seen):
-                others.append(other)
-                seen.append(other)
         return deepcopy(chosen)
 
     def _list_fitting(self, strategy: Strategy, place: int) -> Iterator[tuple[Any, Callable[[], None]]]:
+        inner = unwrap(strategy)
+        simple = _SIMPLE_JUDGES.get(type(inner).__name__)
         for value, use in self._list_candidates(strategy, place):
-            if self._membership.judge(strategy, value):
+            fits = self._membership.judge(strategy, value) if simple is None else simple(inner, value)
+            if fits:
                 yield value, use
 
     def _list_candidates(self, strategy: Strategy, place: int) -> Iterator[tuple[Any, Callable[[], None]]]:
         def ignore() -> None:
             pass
 
+        used, cursor = frozenset(self._used), min(self._cursor, len(self._atoms))  # before this draw
+        sizes = [(size, self._use_size(size)) for size in self._sizes]
         if place in self._learned:
             yield self._learned[place], ignore
-        sizes = [(size, self._use_size(size)) for size in self._sizes]
         if self._size_first:
             yield from sizes[:1]
         wholes = list(enumerate(self._parts.wholes))
-        yield from ((whole, self._use_whole(n)) for n, whole in wholes if n not in self._used)
-        order = [*range(self._cursor, len(self._atoms)), *range(min(self._cursor, len(self._atoms)))]
+        yield from ((whole, self._use_whole(n)) for n, whole in wholes if n not in used)
+        order = [*range(cursor, len(self._atoms)), *range(cursor)]
         for number in order:
             atom = self._atoms[number]
             casts = _list_casts(atom, _NO_TYPE)
@@ -938,7 +952,7 @@ class _Guess:
             for cast in casts:
                 yield cast, self._use_atom(number)
         yield from sizes
-        yield from ((whole, ignore) for n, whole in wholes if n in self._used)
+        yield from ((whole, ignore) for n, whole in wholes if n in used)
         yield from ((value, ignore) for value in self._membership.list_values(strategy) or ())
         yield from ((drawn, ignore) for drawn in self._membership.draw_pool(strategy).values[:_MOST_OTHERS])
 

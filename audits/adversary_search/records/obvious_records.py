@@ -6,14 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
-from itertools import islice
+from itertools import islice, product
 from typing import Any
 
 import numpy as np
 
 from arena.claims import DISTANCES, REPLACING, Neighbours, Relation
 from arena.records import BLANK_RECORD, BlankRecord, Records, record_key
-from arena.schemas.schema import Schema, spread_out
+from arena.schemas.schema import Schema
 from audits.adversary_search.records.field_values import (
     MOST_VALUES,
     list_ends,
@@ -32,6 +32,7 @@ _MANY_USERS = 20  # records of others, from which on each belongs to another use
 _DIVERSE = 12  # records that differ
 _MOST_ENDS = 6  # records with extreme values
 _MOST_DRAWN = 33  # pairs of data that a strategy drew, if there are many others
+_MOST_REFUSED = 64  # pairs that a strategy is asked for and does not draw, as far as is known
 _MOST_OFFERED = 8  # records with constants of the code
 _CODE_SIZES = range(2, 5_000)  # integers of the code that may be numbers of records
 _MOST_CODE_SIZES = 4
@@ -72,23 +73,34 @@ def _list_drawn(schema: Schema, relation: Relation) -> list[_Worlds]:
     if schema.drawable is None or relation.kind is Neighbours.ADD_OR_REMOVE_USER:
         return []
     pairs: dict[_Worlds, None] = {}
-    for data in schema.drawable.examples:
-        rows = data.rows()
-        for place in dict.fromkeys((len(rows) - 1, 0, len(rows) // 2)):
-            for new in schema.examples[:2] + schema.examples[-1:] if 0 <= place < len(rows) else ():
-                if relation.adds_or_removes:
-                    changed = [*rows[:place], *rows[place + 1 :]]
-                elif relation.kind is Neighbours.ZERO_OUT_ONE:
-                    changed = [*rows[:place], BLANK_RECORD, *rows[place + 1 :]]
-                else:
-                    last = min(place + relation.size, len(rows))
-                    changed = [*rows[:place], *[new] * (last - place), *rows[last:]]
-                worlds = data, Records(changed)
-                if are_neighbours(schema, relation, *worlds):
-                    pairs[worlds] = pairs[worlds[::-1]] = None
-        if len(pairs) >= 2 * MOST_VALUES:
+    refused = 0
+    for worlds in dict.fromkeys(_list_changed(schema, relation, schema.drawable.examples)):
+        if are_neighbours(schema, relation, *worlds):
+            pairs[worlds] = pairs[worlds[::-1]] = None
+        else:
+            refused += 1
+        if len(pairs) >= MOST_VALUES or refused >= _MOST_REFUSED:
             break
-    return spread_out(list(pairs), MOST_VALUES)
+    return list(pairs)
+
+
+def _list_changed(schema: Schema, relation: Relation, drawn: Sequence[Records]) -> Iterator[_Worlds]:
+    """Each of the drawn data beside one without a record, or with another one in its place: first with the
+    same change of all data, then with the next."""
+    for share, new in product((1.0, 0.0, 0.5), schema.examples[:2] + schema.examples[-1:]):
+        for data in drawn:
+            rows = data.rows()
+            if not rows:
+                continue
+            place = min(int(share * len(rows)), len(rows) - 1)
+            if relation.adds_or_removes:
+                changed = [*rows[:place], *rows[place + 1 :]]
+            elif relation.kind is Neighbours.ZERO_OUT_ONE:
+                changed = [*rows[:place], BLANK_RECORD, *rows[place + 1 :]]
+            else:
+                last = min(place + relation.size, len(rows))
+                changed = [*rows[:place], *[new] * (last - place), *rows[last:]]
+            yield data, Records(changed)
 
 
 def list_equal_neighbours(

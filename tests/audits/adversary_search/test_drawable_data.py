@@ -58,7 +58,7 @@ def test_all_of_very_many_can_be_drawn(name: str) -> None:
 def test_without_what_hypothesis_does_not_promise_to_keep_nothing_else_is_played(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for table in ("_JUDGES", "_LISTS", "_PROGRAMS"):
+    for table in ("_JUDGES", "_SIMPLE_JUDGES", "_LISTS", "_PROGRAMS"):
         monkeypatch.setattr(membership, table, {})
     monkeypatch.setattr("audits.data.schemas.read_list", lambda strategy: None)
     monkeypatch.setattr("audits.data.schemas.read_sizes", lambda strategy: None)

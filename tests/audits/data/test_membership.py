@@ -132,7 +132,8 @@ def test_what_a_strategy_computes_is_found_again_or_not_known(name: str) -> None
 
 @pytest.mark.thorough
 def test_of_an_unknown_strategy_only_what_it_drew_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(membership, "_JUDGES", {})  # as if all of Hypothesis was written anew
+    for judges in ("_JUDGES", "_SIMPLE_JUDGES"):  # as if all of Hypothesis was written anew
+        monkeypatch.setattr(membership, judges, {})
     asked = Membership(st.lists(BITS, max_size=3))
     assert asked.contains([0]) is True
     assert asked.contains([0] * 4) is None
@@ -143,7 +144,7 @@ def test_a_missing_attribute_is_no_error(monkeypatch: pytest.MonkeyPatch) -> Non
     def fail(*given: Any) -> bool:
         raise AttributeError("start")
 
-    monkeypatch.setitem(membership._JUDGES, "IntegersStrategy", fail)
+    monkeypatch.setitem(membership._SIMPLE_JUDGES, "IntegersStrategy", fail)
     assert Membership(st.tuples(st.integers(0, 9))).contains((99,)) is None
     assert Membership(st.tuples(st.integers(0, 9))).contains((99, 1)) is False
 

@@ -106,7 +106,8 @@ def test_it_is_played_whatever_is_said_of_its_sources(
 ) -> None:
     if function in (release_own, release_exactly, release_given, release_reseeded) and coins == "global":
         return  # none of its random numbers are global
-    result = audits.audit(function, epsilon=1.5, games=1_000, settings={"coins": coins} if coins else {})
+    settings = {"receives": "labels", **({"coins": coins} if coins else {})}
+    result = audits.audit(function, epsilon=1.5, games=1_000, settings=settings)
     assert result.refuted is (function is release_exactly)
 
 
