@@ -115,6 +115,7 @@ def run(
         announce_cost(plan.learner, 2 * plan.games, seconds, limits, announce, **costs)
     with watch_releases() as releases:
         record = check_players(plan, few=few)
+    seen = releases.describe()
     outcomes: set[bytes] = set()  # of blocks in which all games look the same; b"" for any other
     workers = workers.choose_for(plan)
     estimators = estimators or AuditEstimators(
@@ -125,7 +126,7 @@ def run(
     with (
         nullcontext()
         if ledger is None
-        else closing(open_ledger(ledger, plan, command, files, key, relation_chosen)) as opened_ledger,
+        else closing(open_ledger(ledger, plan, command, files, key, relation_chosen, seen)) as opened_ledger,
         closing(_iterate_blocks(plan, workers, opened_ledger, limits)) as blocks,
     ):
         try:
@@ -156,7 +157,7 @@ def run(
     # Games before an allowed change of the players may come out otherwise after it.
     repeats = repeats_calls(plan) and not (files is not None and files.allow_changes)
     _check_after(plan, estimators, record, None if interrupted else workers, repeats=repeats, few=few)
-    notes = attrs.evolve(RunNotes.from_plan(plan), seen=releases.describe())
+    notes = attrs.evolve(RunNotes.from_plan(plan), seen=seen)
     if len(outcomes) == 1 and outcomes != {b""}:
         notes = attrs.evolve(notes, same_releases=_check_releases(plan, releases))
     verdict = estimators.make_verdict(
@@ -217,8 +218,10 @@ def open_ledger(
     files: UsedFiles | None,
     key: bytes | None,
     relation_chosen: bool = True,
+    seen: str = "",
 ) -> Ledger:
-    """The ledger of a plan; a new ledger gets notes. files, key, relation_chosen: as in `run`."""
+    """The ledger of a plan; a new ledger gets notes. files, key, relation_chosen: as in `run`. seen: what a
+    game released, in words."""
     from audits.runs.example_games import write_excerpt
     from audits.runs.ledger import Ledger  # with sqlite3, which only runs with a ledger need
 
@@ -232,6 +235,7 @@ def open_ledger(
             data=data,
             command=command or "",
             relation_chosen=relation_chosen,
+            seen=seen,
         )
         return attrs.asdict(notes)
 

@@ -26,7 +26,9 @@ from arena.settings import at_least, less_than, one_of, setting
 from learners.common.learner_bases import claim_for_example
 from learners.foreign.base import (
     BOTH,
+    LABELS,
     PARTS,
+    POINTS,
     RECORDS,
     ForeignClaim,
     function_setting,
@@ -83,9 +85,10 @@ class Function(DrawsCoins, ForeignClaim):
         required=False,
     )
     receives: str = receives_setting(
-        attrs.Factory(lambda self: find_input(self.mechanism).part, takes_self=True),
+        attrs.Factory(lambda self: self._find_part(), takes_self=True),
         check=one_of(*PARTS, RECORDS),
-        more="; default: as the annotation or the name of its first parameter says, else points",
+        more="; default: points if a domain or a dimension is set, else as the annotation or the name of its "
+        "first parameter says, else points",
     )
     schema: Schema | None = attrs.field(
         default=attrs.Factory(lambda self: self._find_schema(), takes_self=True),
@@ -118,6 +121,12 @@ class Function(DrawsCoins, ForeignClaim):
                 remedy="Leave aligned out: a function of one game has random numbers of its own.",
             )
         check_arguments(self.mechanism, self._data_arguments, self._generator)
+
+    def _find_part(self) -> str:
+        """What the mechanism says that it receives; points, if their domain or dimension is set."""
+        has_points = self.domain is not None or self.dimension is not None
+        part = find_input(self.mechanism).part
+        return POINTS if has_points and part == LABELS else part
 
     def _find_schema(self) -> Schema | None:
         return find_input(self.mechanism).schema if self.receives == RECORDS else None

@@ -201,7 +201,7 @@ def test_many_searches_of_a_tight_learner_never_refute_it() -> None:
 def test_later_confirmations_are_stricter(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Plan] = []
 
-    def never_refute(plan: Plan, limits: Limits) -> Verdict:
+    def never_refute(plan: Plan, limits: Limits, **options: Any) -> Verdict:
         seen.append(plan)
         return attrs.evolve(run(attrs.evolve(plan, games=10)), refuted=False)
 

@@ -191,7 +191,8 @@ def test_players_that_have_no_name_are_printed_and_played_from_a_file(
     learner: Any, against: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "path", [*sys.path])  # to which the file adds
-    failure = refute(learner, claim=(0.5, 0), against=against, budget="quick")
+    chosen = {"neighbours": "replace one"} if callable(learner) else {}
+    failure = refute(learner, claim=(0.5, 0), against=against, budget="quick", **chosen)
     message = str(failure)
     assert f"Save this as found.py:\n\n{failure.refutation.source.rstrip()}" in message
     assert message.endswith(f"Replay it:\n\n{failure.replay}")
