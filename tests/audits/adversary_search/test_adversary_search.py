@@ -240,7 +240,13 @@ def test_an_interrupt_gives_what_there_is() -> None:
 
 
 @pytest.mark.thorough
-def test_within_a_test_of_hypothesis_a_search_is_the_same_and_may_be_interrupted() -> None:
+def test_within_a_test_of_hypothesis_a_search_is_the_same_and_may_be_interrupted(
+    request: pytest.FixtureRequest,
+) -> None:
+    ignored = signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # what runs in the background ignores it
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, ignored))
     asked: dict[str, Any] = {"examples": 30, "pairs": 32, "seed": 4}
     outside = search(LaplaceCount(), **asked)
     results = []
