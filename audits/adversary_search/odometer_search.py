@@ -52,7 +52,7 @@ ERROR = 1e-6
 EXAMPLES, GAMES = 60, 20_000
 _FIRST_PAIRS, _LAST_PAIRS = 128, 2_048  # of an adversary while exploring
 _FIRST_BLOCK, _LARGEST_BLOCK = 64, 1_024  # pairs, of a confirmation
-_HOPELESS_PAIRS, _HOPELESS = 4_096, 1.0  # after which so many nats are not worth more games
+_HOPELESS_PAIRS, _HOPELESS = 4_096, 1.0  # pairs after which evidence of fewer nats is not worth more games
 _MOST_CONFIRMED = 3  # adversaries
 _FEW_VIEWS = 64  # distinct ones, up to which their frequencies are learned
 # Where queries are limited: the least number of pairs of an adversary at first, and of the first block of a

@@ -79,8 +79,8 @@ def is_vector_claim(neighbours: Any, data: Any) -> bool:
 def read_vectors(
     relation: Relation, data: Any, neighbour: Any = None
 ) -> tuple[Schema, Records, Records | None]:
-    """The schema of a vector, and the vectors of both worlds, that of world 1 corrected where rounding has
-    made the distance larger. Raises: InvalidArgument for what is no vector of numbers."""
+    """The schema of a vector, and the vectors of both worlds. Where rounding makes the distance too large,
+    the vector of world 1 is moved back. Raises: InvalidArgument if `data` is not a vector of numbers."""
     array = np.asarray(data)
     if (
         not isinstance(data, np.ndarray)

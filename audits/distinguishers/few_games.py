@@ -88,8 +88,10 @@ class Columns:
 class GaussianRatio:
     """Scores a view by the log-likelihood ratio of normal numbers.
 
-    Shapes: sizes (F,), by which numbers are divided; means (2, F); weights (F,) of the numbers; squares
-    (2, F), of which row b holds the halved inverse variances in world b where these differ.
+    sizes: (F,), the numbers are divided by these.
+    means: (2, F), in each world.
+    weights: (F,), of the numbers.
+    squares: (2, F), half of the inverse variances in each world; None if the variances are equal.
     """
 
     columns: Columns

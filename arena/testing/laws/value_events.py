@@ -36,7 +36,7 @@ from arena.testing.laws.uniform_events import (
 _EDGE = 1e-9  # of its scale: rounding may place a number that far beyond the support of a density
 _MOST_CHANCE = 1e-6  # of one value of a density, by rounding
 _WALSH = 16  # coordinates of a finite distribution of which all parities are compared
-_CHOICES = 4  # of so many coordinates, if there are more
+_CHOICES = 4  # random choices of `_WALSH` coordinates, if there are more coordinates
 _TOLERANCE = 1e-6  # the error of probabilities and their sum that quadratures may leave
 _PANELS = 8_192  # of a quadrature, evenly spaced
 _NEAR = np.geomspace(1e-3, 1e3, 512)  # distances from a kink at which more panels begin, in scales
